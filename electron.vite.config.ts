@@ -1,0 +1,50 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'electron-vite'
+
+// Named by hand: electron-vite would take them from the installed `electron` package, which may be
+// newer than the runtime that runs here (see docs/decisions on the Electron runtime).
+const NODE_TARGET = 'node20'
+const WINDOW_TARGET = 'chrome130'
+
+export default defineConfig({
+  main: {
+    build: {
+      target: NODE_TARGET,
+      outDir: 'out/main',
+      minify: false,
+      sourcemap: true,
+      rollupOptions: {
+        input: { index: 'src-main/index.ts' },
+        output: {
+          format: 'es',
+          entryFileNames: '[name].js',
+          chunkFileNames: 'chunks/[name]-[hash].js',
+        },
+      },
+    },
+  },
+  preload: {
+    build: {
+      target: NODE_TARGET,
+      outDir: 'out/preload',
+      minify: false,
+      sourcemap: true,
+      // A sandboxed preload can load nothing but `electron`: everything else is bundled into it.
+      externalizeDeps: false,
+      rollupOptions: {
+        input: { index: 'src-main/preload.ts' },
+        output: { format: 'cjs', entryFileNames: '[name].cjs' },
+      },
+    },
+  },
+  renderer: {
+    root: 'src-renderer',
+    plugins: [react()],
+    build: {
+      target: WINDOW_TARGET,
+      outDir: 'out/renderer',
+      sourcemap: true,
+      rollupOptions: { input: { index: 'src-renderer/index.html' } },
+    },
+  },
+})
