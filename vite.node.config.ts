@@ -21,6 +21,7 @@ export default defineConfig({
         'storage-worker': 'src-core/storage/sqlite/worker.ts',
         server: 'src-server/index.ts',
         cli: 'src-cli/index.ts',
+        'model-server': 'e2e/model/main.ts',
       },
       // Electron stays an import, so that the check of the built bundles can see it and refuse.
       external: (id) => isBuiltin(id) || isPackage(id),
