@@ -1,0 +1,120 @@
+import type { z } from 'zod'
+import type {
+  BlobText,
+  Delivery,
+  OpenDelivery,
+  ProcessIdentity,
+  RuntimeReport,
+  SessionMarker,
+} from '../../src-shared/agent-wire.ts'
+import type { DeliveryId, Instant, RequestId } from '../../src-shared/ids.ts'
+import type { PermissionMode, RuntimeName, Usage } from '../../src-shared/records.ts'
+import type { AgentEventBody, LiveBlock, TurnEndReason } from '../../src-shared/timeline.ts'
+
+/** What a runtime can do, read by Core and the window instead of its name. */
+export type DriverCapabilities = {
+  /** `proven`: the driver shows that the conversation is loaded before anything is delivered. */
+  resume: 'proven' | 'unproven' | 'none'
+  /** Can take one message in the middle of a turn, after the current tool call. */
+  steer: boolean
+  permissionRequests: boolean
+  cost: boolean
+  images: boolean
+}
+
+export type DriverSpec = {
+  /** Absolute path of the workspace. */
+  cwd: string
+  /** Absolute path of the program. */
+  executable: string
+  model: string | null
+  args: readonly string[]
+  /** The whole environment of the runtime, without the marker, which the driver adds. */
+  env: Readonly<Record<string, string>>
+  marker: z.infer<typeof SessionMarker>
+  permission: PermissionMode
+  /** Appended to the runtime's own system prompt. */
+  prompt: string
+  /** A folder of this lease outside the workspace for the driver's own files; removed with the lease. */
+  scratchDir: string
+}
+
+/** What is known of the conversation that shall go on. */
+export type ResumeFacts = {
+  conversation: string
+  openDelivery: z.infer<typeof OpenDelivery> | null
+  openCalls: readonly string[]
+  storedRefs: readonly string[]
+  turnCut: boolean
+}
+
+type WithoutTurn<E> = E extends unknown ? Omit<E, 'turn'> : never
+
+/** An event of the timeline without its turn, which the session loop counts. */
+export type DriverEvent = WithoutTurn<
+  Exclude<AgentEventBody, { kind: 'turn.started' } | { kind: 'turn.ended' }>
+>
+
+/** What a runtime session tells, in order. */
+export type DriverSignal =
+  /** A turn began with these deliveries; none when the runtime began it by itself. */
+  | { type: 'turn.started'; at: Instant; deliveries: readonly DeliveryId[] }
+  | { type: 'event'; at: Instant; event: DriverEvent; blobs?: readonly BlobText[] }
+  /** Appends to a live block; offset 0 begins it. An event with the same `block` ends it. */
+  | { type: 'live'; offset: number; block: Omit<LiveBlock, 'turn'> }
+  | { type: 'live.gone'; block: string }
+  | {
+      type: 'turn.ended'
+      at: Instant
+      reason: TurnEndReason
+      durationMs: number
+      usage: Usage
+      costUsd: number
+      detail?: string
+      hint?: string
+    }
+  /** Nothing comes after this. `expected` is true when `stop` was called. */
+  | { type: 'exited'; at: Instant; expected: boolean; detail: string; hint?: string }
+
+/** What a resume found out about the time before it. */
+export type Recovery = {
+  /** What the runtime's transcript holds of the cut turn and the timeline does not, in order. */
+  signals: readonly DriverSignal[]
+  /** The fate of the open delivery: the runtime has it, certainly has not, or nobody can tell. */
+  openDelivery: 'delivered' | 'never' | 'unknown' | null
+}
+
+/** A running runtime with one conversation, between turns unless a turn was started. */
+export type RuntimeSession = {
+  readonly conversation: string
+  readonly version: string
+  /** The runtime's own process first, then everything that carries the marker. */
+  processes(): Promise<ProcessIdentity[]>
+  /** Hands over one user message; only between turns. Rejects with `BalletError` when it was certainly not written. */
+  send(delivery: Delivery): Promise<void>
+  /** Ends the running turn: `turn.ended` follows, and every process of its tools is gone within a second. */
+  interrupt(): Promise<void>
+  answerRequest(
+    request: RequestId,
+    answer: { outcome: 'allow' | 'allow-for-session' | 'deny'; text?: string },
+  ): Promise<void>
+  /** Ends the runtime and its whole tree, and verifies that nothing carries the marker any more. */
+  stop(): Promise<void>
+}
+
+export type Driver = {
+  readonly runtime: RuntimeName
+  readonly capabilities: DriverCapabilities
+  /** Looks for the program (the given path, PATH, usual places), its version and its login. Never throws for what it finds. */
+  find(options: {
+    path: string | null
+    env: Readonly<Record<string, string>>
+  }): Promise<RuntimeReport>
+  /** Resolves when the runtime takes its first message. Rejects with `BalletError`, code `runtime.…`; nothing is left running. */
+  start(spec: DriverSpec, onSignal: (signal: DriverSignal) => void): Promise<RuntimeSession>
+  resume(
+    spec: DriverSpec,
+    facts: ResumeFacts,
+    onSignal: (signal: DriverSignal) => void,
+  ): Promise<{ session: RuntimeSession; recovery: Recovery }>
+}

@@ -1,0 +1,139 @@
+import type {
+  AgentId,
+  DeliveryId,
+  InputId,
+  Instant,
+  LeaseId,
+  ProjectId,
+  SessionId,
+  TicketId,
+  TicketKey,
+} from '../../src-shared/ids.ts'
+import type {
+  Author,
+  InputKind,
+  InputState,
+  PermissionMode,
+  RuntimeName,
+  SessionState,
+  Stage,
+  TicketStatus,
+  Usage,
+} from '../../src-shared/records.ts'
+
+export type ProjectRow = {
+  id: ProjectId
+  key: string
+  name: string
+  repo: string
+  branch: string
+  runtime: RuntimeName
+  permission: PermissionMode
+  model: string | null
+  runtimeArgs: readonly string[]
+  setup: string | null
+  setupLimit: string
+  env: Readonly<Record<string, string>>
+  window: string
+  maxSessions: number | null
+  /** The number of the next ticket. */
+  nextNumber: number
+  createdAt: Instant
+}
+
+export type TicketRow = {
+  id: TicketId
+  projectId: ProjectId
+  key: TicketKey
+  title: string
+  body: string
+  status: TicketStatus
+  stage: Stage
+  priority: number
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+export type SessionRow = {
+  id: SessionId
+  ticketId: TicketId
+  projectId: ProjectId
+  stage: Stage
+  runtime: RuntimeName
+  runtimeVersion: string | null
+  model: string | null
+  permission: PermissionMode
+  conversation: string | null
+  state: SessionState
+  reason: string
+  hint: string
+  /** The lease that runs it now; null while no agent holds it. */
+  leaseId: LeaseId | null
+  agent: AgentId | null
+  branch: string
+  baseCommit: string | null
+  pushedCommit: string | null
+  /** Absolute path; null once the workspace is removed. */
+  workspace: string | null
+  parkAt: Instant | null
+  turn: number
+  turnStartedAt: Instant | null
+  /** The last turn was cut, and the runtime has not been told yet. */
+  turnCut: boolean
+  /** Finish, stop or interrupt was asked for and is not done yet. */
+  pending: 'interrupt' | 'stop' | 'finish' | null
+  costUsd: number
+  usage: Usage
+  contextTokens: number | null
+  contextWindow: number | null
+  /** When it began to wait for an agent; orders the queue. */
+  queuedAt: Instant | null
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+export type InputRow = {
+  id: InputId
+  sessionId: SessionId
+  inputKind: InputKind
+  state: InputState
+  text: string
+  author: Author
+  /** Orders the queue of a session. */
+  position: number
+  delivery: DeliveryId | null
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+/** One agent's hold on one session. The token grows with each lease of a session: the greatest one counts. */
+export type LeaseRow = {
+  id: LeaseId
+  sessionId: SessionId
+  agent: AgentId
+  token: number
+  nonce: string
+  /** Number of the last stored item. */
+  lastItem: number
+  grantedAt: Instant
+  endedAt: Instant | null
+  endReason: string | null
+  /** True once it was verified that no process carries its marker. */
+  reaped: boolean
+}
+
+type Tables = {
+  project: ProjectRow
+  ticket: TicketRow
+  session: SessionRow
+  input: InputRow
+  lease: LeaseRow
+}
+
+export type TableName = keyof Tables
+export type RowOf<T extends TableName> = Tables[T]
+/** `lastSeq` of a session is kept by storage as its timeline grows, without a new version. */
+export type StoredRow<T extends TableName> = RowOf<T> & {
+  version: number
+  change: number
+} & (T extends 'session' ? { lastSeq: number } : unknown)

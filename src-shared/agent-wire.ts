@@ -1,0 +1,278 @@
+import { z } from 'zod'
+import {
+  AgentId,
+  DeliveryId,
+  InputId,
+  Instant,
+  LeaseId,
+  RequestId,
+  SessionId,
+  TicketKey,
+} from './ids.ts'
+import { PermissionMode, RuntimeName } from './records.ts'
+import { Refusal } from './refusal.ts'
+import { AgentEventBody, LiveBlock } from './timeline.ts'
+
+/** The version of the messages between Core and an agent; both ends must have the same. */
+export const AGENT_WIRE_VERSION = 1
+
+/** A process by identity: a pid alone may have been given to another process meanwhile. */
+export const ProcessIdentity = z.object({
+  pid: z.int().min(1),
+  /** As the system gives it (on Linux clock ticks since boot); equal means the same process. */
+  startTime: z.string(),
+})
+export type ProcessIdentity = z.infer<typeof ProcessIdentity>
+
+/** `BALLET_SESSION=<session>:<nonce>` in the environment of everything that a session started. */
+export const SessionMarker = z.object({
+  session: SessionId,
+  nonce: z.string().regex(/^[0-9a-f]{16}$/),
+})
+export type SessionMarker = z.infer<typeof SessionMarker>
+
+/** A delivery that was handed to the runtime before a crash and whose fate is not known. */
+export const OpenDelivery = z.object({ id: DeliveryId, inputs: z.array(InputId) })
+
+/** Everything an agent needs to run one session. */
+export const SessionSpec = z.object({
+  session: SessionId,
+  lease: LeaseId,
+  nonce: SessionMarker.shape.nonce,
+  ticket: TicketKey,
+  ticketTitle: z.string(),
+  projectName: z.string(),
+  repo: z.string(),
+  /** The branch that the work starts from. */
+  baseBranch: z.string(),
+  /** The session's own branch, `ballet/<ticket key>-<last 6 of the ticket's id>`. */
+  branch: z.string(),
+  /** The commit that Ballet last pushed to the branch; null when it pushed none yet. */
+  pushedCommit: z.string().nullable(),
+  /** Absolute paths under the data folder. */
+  mirrorDir: z.string(),
+  workspaceDir: z.string(),
+  setup: z.object({ command: z.string(), limitMs: z.int().min(1).nullable() }).nullable(),
+  runtime: RuntimeName,
+  /** Absolute path of the runtime's program; looked for when null. */
+  runtimePath: z.string().nullable(),
+  model: z.string().nullable(),
+  runtimeArgs: z.array(z.string()),
+  env: z.record(z.string(), z.string()),
+  permission: PermissionMode,
+  /** Goes to the runtime as appended system prompt. */
+  prompt: z.string(),
+  /** Set when an earlier lease already ran this session. */
+  resume: z
+    .object({
+      /** The runtime's conversation; null when it never began one. */
+      conversation: z.string().nullable(),
+      /** The last turn's number, so that counting goes on. */
+      turn: z.int().min(0),
+      /** A turn was running when the session was cut. */
+      turnCut: z.boolean(),
+      /** Tool calls without a result. */
+      openCalls: z.array(z.string()),
+      /** `ref` of each stored event of the last turn. */
+      storedRefs: z.array(z.string()),
+      openDelivery: OpenDelivery.nullable(),
+      /** What earlier leases spent, since a runtime may count from 0 again. */
+      costUsd: z.number().min(0),
+    })
+    .nullable(),
+})
+export type SessionSpec = z.infer<typeof SessionSpec>
+
+/** One user message for the runtime, made of one or more queued inputs in their order. */
+export const Delivery = z.object({
+  id: DeliveryId,
+  inputs: z.array(InputId).min(1),
+  text: z.string(),
+  /** What the runtime must be told before the inputs, such as that its last turn was cut. */
+  preface: z.string().optional(),
+})
+export type Delivery = z.infer<typeof Delivery>
+
+/** What the host finds out through an agent, since git and the runtimes are the agents' business. */
+export const Probe = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('remote'), repo: z.string(), branch: z.string().optional() }),
+  z.object({ kind: z.literal('runtimes'), paths: z.record(z.string(), z.string()) }),
+  /** Ends every process that carries one of the markers, and verifies it. */
+  z.object({ kind: z.literal('reap'), markers: z.array(SessionMarker) }),
+  /** Removes a workspace of a session that no agent holds; refused when work in it is not pushed. */
+  z.object({
+    kind: z.literal('workspace.remove'),
+    workspaceDir: z.string(),
+    repo: z.string(),
+    branch: z.string(),
+    pushedCommit: z.string().nullable(),
+    force: z.boolean(),
+  }),
+])
+export type Probe = z.infer<typeof Probe>
+
+/** What was found of one runtime on this machine. */
+export const RuntimeReport = z.object({
+  runtime: RuntimeName,
+  path: z.string().nullable(),
+  version: z.string().nullable(),
+  loggedIn: z.boolean().nullable(),
+  /** How it is logged in, such as `api_key` or `claude.ai`. */
+  login: z.string().nullable(),
+  problem: Refusal.nullable(),
+})
+export type RuntimeReport = z.infer<typeof RuntimeReport>
+
+export const ProbeFinding = z.discriminatedUnion('kind', [
+  /** `branch` is the one asked for or the remote's default; `commit` its tip. */
+  z.object({ kind: z.literal('remote'), branch: z.string(), commit: z.string() }),
+  z.object({
+    kind: z.literal('runtimes'),
+    git: z.object({ path: z.string().nullable(), version: z.string().nullable() }),
+    runtimes: z.array(RuntimeReport),
+  }),
+  z.object({ kind: z.literal('reap'), ended: z.array(ProcessIdentity) }),
+  z.object({ kind: z.literal('workspace.remove'), removed: z.boolean() }),
+])
+export type ProbeFinding = z.infer<typeof ProbeFinding>
+
+const underLease = { lease: LeaseId }
+
+/** Core to agent. */
+export const ToAgent = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('init'),
+    wire: z.literal(AGENT_WIRE_VERSION),
+    agent: AgentId,
+    dataDir: z.string(),
+    heartbeatMs: z.int().min(100),
+    /** The whole environment that git, setup commands and runtimes get, before project and session add theirs. */
+    env: z.record(z.string(), z.string()),
+  }),
+  z.object({ type: z.literal('session.start'), spec: SessionSpec }),
+  z.object({ type: z.literal('input.deliver'), ...underLease, delivery: Delivery }),
+  z.object({ type: z.literal('turn.interrupt'), ...underLease }),
+  z.object({
+    type: z.literal('request.answer'),
+    ...underLease,
+    request: RequestId,
+    outcome: z.enum(['allow', 'allow-for-session', 'deny']),
+    text: z.string().optional(),
+  }),
+  /** Commit, push, remove the workspace. */
+  z.object({ type: z.literal('session.finish'), ...underLease, message: z.string() }),
+  /** Interrupt what runs, push a snapshot, keep the workspace. */
+  z.object({ type: z.literal('session.stop'), ...underLease }),
+  /** End the runtime's tree and let go; nothing is pushed or removed. */
+  z.object({ type: z.literal('session.release'), ...underLease }),
+  /** Everything up to and with `n` is stored. */
+  z.object({ type: z.literal('items.ack'), ...underLease, n: z.int().min(0) }),
+  z.object({ type: z.literal('probe'), id: z.string(), probe: Probe, limitMs: z.int().min(1) }),
+  /** End the runtime's tree, hand over what is not stored yet, exit. */
+  z.object({ type: z.literal('shutdown') }),
+])
+export type ToAgent = z.infer<typeof ToAgent>
+
+/**
+ * One numbered entry of what an agent tells under a lease. Core stores each `(lease, n)` once; the agent keeps
+ * and sends again what is not acknowledged.
+ */
+export const AgentItem = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('event'), at: Instant, event: AgentEventBody }),
+  z.object({ type: z.literal('workspace'), at: Instant, baseCommit: z.string() }),
+  /** The runtime is up and between turns: inputs can be delivered. */
+  z.object({
+    type: z.literal('ready'),
+    at: Instant,
+    conversation: z.string(),
+    runtimeVersion: z.string(),
+  }),
+  /** The runtime holds this delivery in its conversation. */
+  z.object({ type: z.literal('delivered'), at: Instant, delivery: DeliveryId }),
+  /** `never`: the runtime certainly does not hold it, it may be delivered again. `unknown`: nobody can tell. */
+  z.object({
+    type: z.literal('undelivered'),
+    at: Instant,
+    delivery: DeliveryId,
+    fate: z.enum(['never', 'unknown']),
+    reason: z.string(),
+  }),
+  /** The branch on the remote is now at this commit, pushed by Ballet. */
+  z.object({ type: z.literal('pushed'), at: Instant, commit: z.string() }),
+  /** An asked-for finish or stop could not be done; the session goes on as it was. */
+  z.object({
+    type: z.literal('refused'),
+    at: Instant,
+    what: z.enum(['finish', 'stop']),
+    refusal: Refusal,
+  }),
+  /** The last item of a lease: the agent is free. `kept`: whether the workspace is still there. */
+  z.object({
+    type: z.literal('ended'),
+    at: Instant,
+    outcome: z.enum(['finished', 'stopped', 'failed', 'released']),
+    kept: z.boolean(),
+    refusal: Refusal.optional(),
+  }),
+])
+export type AgentItem = z.infer<typeof AgentItem>
+
+/** A large text of an event of the same batch, kept beside the timeline. */
+export const BlobText = z.object({ id: z.string(), text: z.string() })
+export type BlobText = z.infer<typeof BlobText>
+
+export const ItemBatch = z.object({
+  lease: LeaseId,
+  /** The number of the first item; the others follow without a gap. Counts from 1 in each lease. */
+  from: z.int().min(1),
+  items: z.array(AgentItem).min(1).max(1_000),
+  blobs: z.array(BlobText),
+})
+export type ItemBatch = z.infer<typeof ItemBatch>
+
+/** Agent to Core. */
+export const FromAgent = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('hello'),
+    wire: z.int(),
+    process: ProcessIdentity,
+  }),
+  z.object({
+    type: z.literal('heartbeat'),
+    lease: LeaseId.nullable(),
+    /** The runtime's own process first, then its descendants. */
+    runtime: z.array(ProcessIdentity),
+    memoryBytes: z.int().min(0),
+    runtimeMemoryBytes: z.int().min(0),
+    cpuPercent: z.number().min(0),
+  }),
+  z.object({ type: z.literal('items'), ...ItemBatch.shape }),
+  /** Appends `text` at `offset` (UTF-16 code units) of a live block; offset 0 begins it. */
+  z.object({
+    type: z.literal('live'),
+    ...underLease,
+    offset: z.int().min(0),
+    ...LiveBlock.shape,
+  }),
+  /** A live block that no stored event will replace. */
+  z.object({ type: z.literal('live.gone'), ...underLease, block: z.string() }),
+  z.object({
+    type: z.literal('probe.found'),
+    id: z.string(),
+    finding: ProbeFinding.nullable(),
+    refusal: Refusal.nullable(),
+  }),
+  z.object({
+    type: z.literal('log'),
+    level: z.enum(['debug', 'info', 'warn', 'error']),
+    message: z.string(),
+    fields: z.record(z.string(), z.unknown()),
+  }),
+])
+export type FromAgent = z.infer<typeof FromAgent>
+
+/**
+ * Where an agent that loses its host leaves what was not acknowledged: `<dataDir>/spool/<lease>.json`, one `ItemBatch`.
+ * The next host stores it by `(lease, n)` and removes the file.
+ */
+export const SPOOL_FOLDER = 'spool'

@@ -1,0 +1,242 @@
+import { oc } from '@orpc/contract'
+import { z } from 'zod'
+import { RuntimeReport } from './agent-wire.ts'
+import { BlobId, CommandId, InputId, ProjectId, Reference, SessionId, TicketId } from './ids.ts'
+import {
+  Agent,
+  Input,
+  InputState,
+  Priority,
+  Project,
+  ProjectSettings,
+  Session,
+  SessionState,
+  Stage,
+  Ticket,
+  TicketStatus,
+} from './records.ts'
+import { Refusal } from './refusal.ts'
+import { LiveBlock, TimelineEvent } from './timeline.ts'
+
+/** The version of this contract; a client and a host that differ say so instead of guessing. */
+export const CONTRACT_VERSION = 1
+
+/** The longest that a `follow` waits before it answers with nothing new. */
+export const FOLLOW_LIMIT_MS = 25_000
+
+/** A title and a body of a ticket, and the text of a message, in UTF-16 code units. */
+export const TEXT_LIMIT = 2_000_000
+
+/**
+ * Every refusal and failure crosses the wire as this one error; its data tells which.
+ * Anything else that arrives is a defect of the host or of the wire.
+ */
+const refusals = { REFUSED: { message: 'refused', data: Refusal } } as const
+
+const call = oc.errors(refusals)
+
+/** Given to every command; the same id gives the first answer again and does nothing twice. */
+const command = { commandId: CommandId.optional() }
+
+const text = z
+  .string()
+  .max(TEXT_LIMIT)
+  .refine((value) => value.trim() !== '', 'an empty text says nothing')
+
+const referenced = z.object({ ref: Reference })
+
+export const HostInfo = z.object({
+  contract: z.int(),
+  version: z.string(),
+  kind: z.enum(['desktop', 'headless']),
+  dataDir: z.string(),
+  pid: z.int(),
+  agents: z.int(),
+  startedAt: z.string(),
+})
+export type HostInfo = z.infer<typeof HostInfo>
+
+export const DoctorReport = z.object({
+  host: HostInfo,
+  git: z.object({ path: z.string().nullable(), version: z.string().nullable() }),
+  runtimes: z.array(RuntimeReport),
+  storage: z.object({
+    file: z.string(),
+    schemaVersion: z.int(),
+    bytes: z.int(),
+    freeBytes: z.int().nullable(),
+  }),
+  /** What keeps the host from working, or will soon; empty when all is well. */
+  problems: z.array(Refusal),
+})
+export type DoctorReport = z.infer<typeof DoctorReport>
+
+/** What a client that follows the records holds of each kind, by id. */
+const RecordChange = z.discriminatedUnion('record', [
+  z.object({ record: z.literal('project'), id: ProjectId, value: Project.nullable() }),
+  z.object({ record: z.literal('ticket'), id: TicketId, value: Ticket.nullable() }),
+  z.object({ record: z.literal('session'), id: SessionId, value: Session.nullable() }),
+  /** Only inputs that are queued, sent or unknown; null once the timeline has the whole story. */
+  z.object({ record: z.literal('input'), id: InputId, value: Input.nullable() }),
+  z.object({ record: z.literal('agent'), id: z.string(), value: Agent.nullable() }),
+])
+export type RecordChange = z.infer<typeof RecordChange>
+
+export const RecordFollow = z.object({
+  /** Where to go on; an opaque text. */
+  cursor: z.string(),
+  /** True: `changes` holds everything there is; forget what is not in it. */
+  snapshot: z.boolean(),
+  changes: z.array(RecordChange),
+})
+export type RecordFollow = z.infer<typeof RecordFollow>
+
+/** New text of a live block: `text` begins at `offset` (UTF-16 code units) of the block. */
+export const LiveUpdate = LiveBlock.extend({ offset: z.int().min(0) })
+export type LiveUpdate = z.infer<typeof LiveUpdate>
+
+export const TimelinePage = z.object({
+  /** In the order of their numbers. */
+  events: z.array(TimelineEvent),
+  /** The number of the session's last event; 0 when it has none. */
+  last: z.int().min(0),
+})
+export type TimelinePage = z.infer<typeof TimelinePage>
+
+export const TimelineFollow = TimelinePage.extend({
+  /** True: the client was too far behind; `events` is the end of the timeline and a page further up is loaded by `page`. */
+  reset: z.boolean(),
+  /** In the order in which they began. */
+  live: z.array(LiveUpdate),
+  /** Every block that is live now; a client drops the others. */
+  blocks: z.array(z.string()),
+})
+export type TimelineFollow = z.infer<typeof TimelineFollow>
+
+/** The one contract of every client: the window, the command line, a team's desktops. */
+export const contract = {
+  host: {
+    info: call.output(HostInfo),
+    doctor: call.output(DoctorReport),
+    /** Makes the sample project on first use, adds the demo's ticket and starts it on the scripted model. */
+    demo: call.input(z.object(command).default({})).output(Session),
+  },
+
+  projects: {
+    /** Checks the remote before anything is stored. */
+    add: call.input(ProjectSettings.extend(command)).output(Project),
+    list: call.output(z.array(Project)),
+    show: call.input(referenced).output(Project),
+    /** Refused while the project has tickets. */
+    delete: call.input(referenced.extend(command)).output(Project),
+  },
+
+  tickets: {
+    add: call
+      .input(
+        z.object({
+          ...command,
+          project: Reference,
+          title: z.string().trim().min(1, 'a ticket needs a title').max(500),
+          body: z.string().max(TEXT_LIMIT).default(''),
+          priority: Priority.default(3),
+          stage: Stage.default('implement'),
+          start: z.boolean().default(false),
+        }),
+      )
+      .output(Ticket),
+    list: call
+      .input(
+        z.object({ project: Reference.optional(), status: TicketStatus.optional() }).default({}),
+      )
+      .output(z.array(Ticket)),
+    show: call.input(referenced).output(Ticket),
+    /** Gives the ticket to an agent: a new session, or the stopped or failed one goes on. */
+    start: call.input(referenced.extend(command)).output(Session),
+    /** Refused while a session of it is live, or holds work that is not pushed. */
+    delete: call.input(referenced.extend(command)).output(Ticket),
+  },
+
+  sessions: {
+    list: call
+      .input(
+        z
+          .object({
+            project: Reference.optional(),
+            ticket: Reference.optional(),
+            state: SessionState.optional(),
+          })
+          .default({}),
+      )
+      .output(z.array(Session)),
+    /** A ticket's key stands for its newest session. */
+    show: call.input(referenced).output(Session),
+    send: call.input(referenced.extend({ text, input: InputId.optional() })).output(Input),
+    /** Stops the running turn; `text` is delivered next, after what was queued. */
+    interrupt: call
+      .input(referenced.extend({ ...command, text: text.optional(), input: InputId.optional() }))
+      .output(Session),
+    stop: call.input(referenced.extend(command)).output(Session),
+    finish: call.input(referenced.extend(command)).output(Session),
+    /** Oldest first; all of them, or those in one state. */
+    inputs: call.input(referenced.extend({ state: InputState.optional() })).output(z.array(Input)),
+  },
+
+  timeline: {
+    /** The last `limit` events before `before` (or at the end), or the first `limit` after `after`. */
+    page: call
+      .input(
+        z.object({
+          session: Reference,
+          before: z.int().min(1).optional(),
+          after: z.int().min(0).optional(),
+          limit: z.int().min(1).max(1_000).default(200),
+        }),
+      )
+      .output(TimelinePage),
+    /**
+     * Answers as soon as there is an event after `after` or more of a live block than `live` says the client has,
+     * at the latest after `waitMs`. A client that asks again with what it got loses nothing and gets nothing twice.
+     */
+    follow: call
+      .input(
+        z.object({
+          session: SessionId,
+          after: z.int().min(0),
+          /** Length (UTF-16 code units) that the client has of each live block. */
+          live: z.record(z.string(), z.int().min(0)).default({}),
+          waitMs: z.int().min(0).max(FOLLOW_LIMIT_MS).default(FOLLOW_LIMIT_MS),
+        }),
+      )
+      .output(TimelineFollow),
+    /** A piece of a large text, by UTF-16 code units; the whole when no limit is given. */
+    blob: call
+      .input(
+        z.object({
+          session: SessionId,
+          blob: BlobId,
+          offset: z.int().min(0).default(0),
+          limit: z.int().min(1).optional(),
+        }),
+      )
+      .output(z.object({ text: z.string(), length: z.int().min(0) })),
+  },
+
+  /** Like `timeline.follow`, for projects, tickets, sessions, open inputs and agents. Without a cursor: a snapshot. */
+  records: {
+    follow: call
+      .input(
+        z.object({
+          cursor: z.string().optional(),
+          waitMs: z.int().min(0).max(FOLLOW_LIMIT_MS).default(FOLLOW_LIMIT_MS),
+        }),
+      )
+      .output(RecordFollow),
+  },
+
+  agents: {
+    list: call.output(z.array(Agent)),
+  },
+}
+
+export type Contract = typeof contract

@@ -1,0 +1,197 @@
+import { z } from 'zod'
+import { Duration } from './duration.ts'
+import {
+  AgentId,
+  DeliveryId,
+  InputId,
+  Instant,
+  ProjectId,
+  SessionId,
+  TicketId,
+  TicketKey,
+} from './ids.ts'
+
+/** How much a runtime may do without asking. */
+export const PermissionMode = z.enum(['ask', 'edits', 'full'])
+export type PermissionMode = z.infer<typeof PermissionMode>
+
+export const RuntimeName = z.enum(['claude-code'])
+export type RuntimeName = z.infer<typeof RuntimeName>
+
+export const Stage = z.string().regex(/^[a-z][a-z0-9-]{0,39}$/)
+export type Stage = z.infer<typeof Stage>
+
+export const TicketStatus = z.enum([
+  'Backlog',
+  'Ready',
+  'In progress',
+  'Waiting for answer',
+  'Review',
+  'Done',
+  'Cancelled',
+])
+export type TicketStatus = z.infer<typeof TicketStatus>
+
+export const SessionState = z.enum([
+  'queued',
+  'starting',
+  'working',
+  'waiting',
+  'parking',
+  'parked',
+  'resuming',
+  'finished',
+  'failed',
+  'cancelled',
+])
+export type SessionState = z.infer<typeof SessionState>
+
+export const AgentState = z.enum(['idle', 'busy', 'draining', 'offline'])
+export type AgentState = z.infer<typeof AgentState>
+
+export const InputKind = z.enum(['message', 'interrupt', 'answer'])
+export type InputKind = z.infer<typeof InputKind>
+
+export const InputState = z.enum(['queued', 'sent', 'delivered', 'cancelled', 'unknown'])
+export type InputState = z.infer<typeof InputState>
+
+/** Who gave an input or an answer: a person, or Core on a person's behalf. */
+export const Author = z.enum(['person', 'ballet'])
+export type Author = z.infer<typeof Author>
+
+/** 1 (urgent) to 5 (some day); 3 is normal. */
+export const Priority = z.int().min(1).max(5)
+
+/** Tokens of a turn or of a session so far. */
+export const Usage = z.object({
+  inputTokens: z.int().min(0),
+  outputTokens: z.int().min(0),
+  cacheReadTokens: z.int().min(0),
+  cacheWriteTokens: z.int().min(0),
+})
+export type Usage = z.infer<typeof Usage>
+
+const environmentName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of an environment variable')
+
+/** What a person sets of a project. */
+export const ProjectSettings = z.object({
+  name: z.string().trim().min(1, 'a project needs a name').max(80),
+  /** Anything that git can fetch: a URL, `user@host:path`, or an absolute path. */
+  repo: z.string().trim().min(1, 'a project needs a repository').max(2_000),
+  /** The branch that work starts from; the remote's default branch when absent. */
+  branch: z.string().trim().min(1).max(250).optional(),
+  runtime: RuntimeName.default('claude-code'),
+  permission: PermissionMode.default('full'),
+  /** Passed to the runtime as it is; the runtime's own choice when absent. */
+  model: z.string().trim().min(1).max(200).optional(),
+  /** More arguments for the runtime's command line. */
+  runtimeArgs: z.array(z.string().max(2_000)).max(50).default([]),
+  /** A shell command that prepares a fresh workspace. */
+  setup: z.string().trim().min(1).max(10_000).optional(),
+  setupLimit: Duration.default('10m'),
+  env: z.record(environmentName, z.string().max(32_768)).default({}),
+  window: Duration.default('10m'),
+  /** How many sessions of the project may hold an agent at once; no limit when absent. */
+  maxSessions: z.int().min(1).max(100).optional(),
+})
+export type ProjectSettings = z.infer<typeof ProjectSettings>
+
+/** A project as every client sees it. Values of `env` are masked; only their names are shown. */
+export const Project = ProjectSettings.omit({ env: true }).extend({
+  id: ProjectId,
+  /** Upper-case letters and digits that begin its tickets' keys. */
+  key: z.string(),
+  branch: z.string(),
+  envNames: z.array(z.string()),
+  createdAt: Instant,
+})
+export type Project = z.infer<typeof Project>
+
+export const Ticket = z.object({
+  id: TicketId,
+  key: TicketKey,
+  /** The project's name. */
+  project: z.string(),
+  projectId: ProjectId,
+  title: z.string(),
+  body: z.string(),
+  status: TicketStatus,
+  stage: Stage,
+  priority: Priority,
+  createdAt: Instant,
+  updatedAt: Instant,
+})
+export type Ticket = z.infer<typeof Ticket>
+
+export const Session = z.object({
+  id: SessionId,
+  ticket: TicketKey,
+  ticketId: TicketId,
+  project: z.string(),
+  projectId: ProjectId,
+  title: z.string(),
+  stage: Stage,
+  runtime: RuntimeName,
+  runtimeVersion: z.string().nullable(),
+  model: z.string().nullable(),
+  permission: PermissionMode,
+  /** The runtime's own id of the conversation: a hint for the runtime, never the session's identity. */
+  conversation: z.string().nullable(),
+  state: SessionState,
+  /** Why it is in this state, for people; empty where the state says it all. */
+  reason: z.string(),
+  /** What a person can do next; empty where nothing is needed. */
+  hint: z.string(),
+  agent: AgentId.nullable(),
+  branch: z.string(),
+  workspace: z.string().nullable(),
+  parkAt: Instant.nullable(),
+  openQuestions: z.int().min(0),
+  queuedInputs: z.int().min(0),
+  turn: z.int().min(0),
+  /** When the running turn began; null between turns. */
+  turnStartedAt: Instant.nullable(),
+  costUsd: z.number().min(0),
+  usage: Usage,
+  contextTokens: z.int().min(0).nullable(),
+  contextWindow: z.int().min(0).nullable(),
+  /** Number of the last event of its timeline. */
+  lastSeq: z.int().min(0),
+  createdAt: Instant,
+  updatedAt: Instant,
+})
+export type Session = z.infer<typeof Session>
+
+export const Input = z.object({
+  id: InputId,
+  session: SessionId,
+  inputKind: InputKind,
+  state: InputState,
+  text: z.string(),
+  author: Author,
+  delivery: DeliveryId.nullable(),
+  createdAt: Instant,
+})
+export type Input = z.infer<typeof Input>
+
+export const Agent = z.object({
+  id: AgentId,
+  state: AgentState,
+  session: SessionId.nullable(),
+  /** The key of the session's ticket. */
+  ticket: TicketKey.nullable(),
+  pid: z.int().nullable(),
+  runtimePids: z.array(z.int()),
+  /** Bytes of the agent process and of its runtime's processes; null while unknown. */
+  memoryBytes: z.int().min(0).nullable(),
+  runtimeMemoryBytes: z.int().min(0).nullable(),
+  /** Per cent of one core, the agent and its runtime's processes together. */
+  cpuPercent: z.number().min(0).nullable(),
+  /** How often it was started again after a crash since the host began. */
+  restarts: z.int().min(0),
+  /** Why it is offline, for people; empty otherwise. */
+  reason: z.string(),
+})
+export type Agent = z.infer<typeof Agent>

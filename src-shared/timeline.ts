@@ -1,0 +1,201 @@
+import { z } from 'zod'
+import { BlobId, InputId, Instant, RequestId, SessionId } from './ids.ts'
+import { Author, InputKind, SessionState, Usage } from './records.ts'
+
+/** A larger text of an event is cut here and kept whole in a blob. */
+export const INLINE_LIMIT_BYTES = 16 * 1024
+
+export const ToolKind = z.enum([
+  'read',
+  'edit',
+  'search',
+  'execute',
+  'fetch',
+  'mcp',
+  'agent',
+  'other',
+])
+export type ToolKind = z.infer<typeof ToolKind>
+
+export const ToolStatus = z.enum(['ok', 'error', 'cancelled', 'unknown'])
+export type ToolStatus = z.infer<typeof ToolStatus>
+
+export const TurnEndReason = z.enum(['completed', 'interrupted', 'failed', 'limit', 'killed'])
+export type TurnEndReason = z.infer<typeof TurnEndReason>
+
+/** One changed file of an edit, as hunks of a unified diff. */
+export const FileDiff = z.object({
+  path: z.string(),
+  /** Unified diff hunks (`@@ … @@` and lines that begin with a space, `+` or `-`), without file headers. */
+  patch: z.string(),
+  added: z.int().min(0),
+  removed: z.int().min(0),
+})
+export type FileDiff = z.infer<typeof FileDiff>
+
+export const TodoItem = z.object({
+  text: z.string(),
+  status: z.enum(['pending', 'active', 'done']),
+})
+export type TodoItem = z.infer<typeof TodoItem>
+
+export const StepStatus = z.enum(['started', 'done', 'failed'])
+
+/**
+ * `turn` counts from 1; `parent` is the call id of the tool call whose subagent made the event.
+ * `ref` is the runtime's own name of what the event tells; after a crash it shows what is stored already.
+ */
+const place = {
+  turn: z.int().min(1).optional(),
+  parent: z.string().optional(),
+  ref: z.string().optional(),
+}
+
+/** `block` joins a finished block with the live deltas that were shown of it. */
+const textBlock = {
+  ...place,
+  text: z.string(),
+  textBlob: BlobId.optional(),
+  block: z.string().optional(),
+  partial: z.boolean().optional(),
+}
+
+const inputFields = {
+  input: InputId,
+  inputKind: InputKind,
+  text: z.string(),
+  textBlob: BlobId.optional(),
+  author: Author,
+}
+
+const step = {
+  step: z.string(),
+  status: StepStatus,
+  durationMs: z.number().min(0).optional(),
+  detail: z.string().optional(),
+}
+
+const kind = <K extends string>(name: K) => z.literal(name)
+
+/** Events that an agent makes of what its runtime and its workspace did. */
+export const agentEventBodies = [
+  z.object({ kind: kind('turn.started'), ...place, inputs: z.array(InputId) }),
+  z.object({
+    kind: kind('turn.ended'),
+    ...place,
+    reason: TurnEndReason,
+    durationMs: z.number().min(0),
+    usage: Usage,
+    costUsd: z.number().min(0),
+    /** What went wrong and what to do, for `failed`, `limit` and `killed`. */
+    detail: z.string().optional(),
+    hint: z.string().optional(),
+  }),
+  z.object({ kind: kind('assistant.text'), ...textBlock }),
+  z.object({ kind: kind('assistant.thinking'), ...textBlock }),
+  z.object({
+    kind: kind('tool.call'),
+    ...place,
+    callId: z.string(),
+    name: z.string(),
+    toolKind: ToolKind,
+    /** One line that says what it does: the command, the file, the pattern. */
+    title: z.string(),
+    /** The arguments as JSON text, cut at the inline limit. */
+    input: z.string(),
+    inputBlob: BlobId.optional(),
+  }),
+  z.object({
+    kind: kind('tool.result'),
+    ...place,
+    callId: z.string(),
+    status: ToolStatus,
+    output: z.string(),
+    outputBlob: BlobId.optional(),
+    /** Bytes of the whole output. */
+    outputBytes: z.int().min(0).optional(),
+    diff: z.array(FileDiff).optional(),
+    durationMs: z.number().min(0).optional(),
+  }),
+  z.object({ kind: kind('todo'), ...place, items: z.array(TodoItem) }),
+  z.object({
+    kind: kind('cost'),
+    ...place,
+    usage: Usage,
+    costUsd: z.number().min(0),
+    contextTokens: z.int().min(0).optional(),
+    contextWindow: z.int().min(0).optional(),
+  }),
+  z.object({
+    kind: kind('request.opened'),
+    ...place,
+    request: RequestId,
+    callId: z.string(),
+    toolKind: ToolKind,
+    title: z.string(),
+    input: z.string(),
+  }),
+  z.object({ kind: kind('resume.step'), ...place, ...step }),
+  z.object({
+    kind: kind('notice'),
+    ...place,
+    level: z.enum(['info', 'warning', 'error']),
+    /** Stable, such as `model.retry`, `rate-limit`, `compaction`, `runtime.unknown`, `workspace.clone`. */
+    code: z.string(),
+    text: z.string(),
+    textBlob: BlobId.optional(),
+  }),
+] as const
+
+/** Events that Core makes itself, also while no agent holds the session. */
+export const coreEventBodies = [
+  z.object({
+    kind: kind('session.state'),
+    ...place,
+    from: SessionState.nullable(),
+    to: SessionState,
+    reason: z.string(),
+  }),
+  z.object({ kind: kind('input.queued'), ...place, ...inputFields }),
+  z.object({ kind: kind('input.sent'), ...place, ...inputFields }),
+  z.object({ kind: kind('input.delivered'), ...place, ...inputFields }),
+  z.object({ kind: kind('input.cancelled'), ...place, ...inputFields }),
+  z.object({ kind: kind('input.unknown'), ...place, ...inputFields }),
+  z.object({
+    kind: kind('request.closed'),
+    ...place,
+    request: RequestId,
+    outcome: z.enum(['allowed', 'allowed-for-session', 'denied', 'withdrawn']),
+    author: Author,
+    text: z.string().optional(),
+  }),
+] as const
+
+export const AgentEventBody = z.discriminatedUnion('kind', agentEventBodies)
+export type AgentEventBody = z.infer<typeof AgentEventBody>
+
+export const CoreEventBody = z.discriminatedUnion('kind', coreEventBodies)
+export type CoreEventBody = z.infer<typeof CoreEventBody>
+
+export const EventBody = z.discriminatedUnion('kind', [...agentEventBodies, ...coreEventBodies])
+export type EventBody = z.infer<typeof EventBody>
+export type EventKind = EventBody['kind']
+
+/** What every event carries besides its body. `seq` starts at 1 in each session and has no gap. */
+export const EventHead = z.object({ session: SessionId, seq: z.int().min(1), at: Instant })
+
+/** One entry of a session's timeline, as stored and as every client gets it. */
+export const TimelineEvent = z.intersection(EventHead, EventBody)
+export type TimelineEvent = z.infer<typeof EventHead> & EventBody
+
+/** The unfinished block of a running turn, shown and never stored. */
+export const LiveBlock = z.object({
+  block: z.string(),
+  kind: z.enum(['assistant.text', 'assistant.thinking', 'tool.output']),
+  turn: z.int().min(1).optional(),
+  parent: z.string().optional(),
+  /** For `tool.output`: the call whose output grows. */
+  callId: z.string().optional(),
+  text: z.string(),
+})
+export type LiveBlock = z.infer<typeof LiveBlock>
