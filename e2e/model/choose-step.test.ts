@@ -160,4 +160,14 @@ describe('chooseStep', () => {
       tools: [{ name: 'Read', input: { file_path: '/w/new/a', more: ['/w/new'] } }],
     })
   })
+
+  it('leaves an optional tool out where the runtime has none', () => {
+    const script =
+      '@@[{"tools":[{"name":"TodoWrite","optional":true},{"name":"Read","optional":true},{"name":"Bash"}]}]@@'
+    const names = (messages: Message[], tools: string[]): string[] | undefined =>
+      chosen(messages, {}, { tools }).step.tools?.map((tool) => tool.name)
+    expect(names([user(text(script))], ['Bash', 'Read'])).toEqual(['Read', 'Bash'])
+    const deferred = system('These tools can be loaded:\nMonitor\nTodoWrite\n')
+    expect(names([user(text(script)), deferred], ['Bash'])).toEqual(['TodoWrite', 'Bash'])
+  })
 })

@@ -72,7 +72,10 @@ export function chooseStep(request: MessagesRequest, book: ScriptBook): Choice {
   }
   return {
     kind: 'step',
-    step: fillStep(step, { cwd: workingFolder(request) ?? '{{cwd}}', user: shorten(userText) }),
+    step: fillStep(withoutMissingTools(step, request), {
+      cwd: workingFolder(request) ?? '{{cwd}}',
+      user: shorten(userText),
+    }),
     chosen: { script: script.name, index: head?.answers ?? 0, total: script.steps.length },
     userText,
   }
@@ -150,6 +153,22 @@ export function workingFolder(request: MessagesRequest): string | undefined {
     if (last !== undefined) return last.trim()
   }
   return undefined
+}
+
+function withoutMissingTools(step: Step, request: MessagesRequest): Step {
+  if (!step.tools?.some((tool) => tool.optional)) return step
+  const tools = step.tools.filter((tool) => !tool.optional || knowsTool(request, tool.name))
+  return { ...step, tools }
+}
+
+/** Tools are offered with their schema, or only named in a list, a line each, to be loaded later. */
+function knowsTool(request: MessagesRequest, name: string): boolean {
+  if (request.tools.includes(name)) return true
+  return request.messages.some(
+    (message) =>
+      message.role !== 'assistant' &&
+      textsOf(message).some((text) => text.split('\n').some((line) => line.trim() === name)),
+  )
 }
 
 function fillStep(step: Step, values: { readonly cwd: string; readonly user: string }): Step {

@@ -19,6 +19,8 @@ const failure = z.strictObject({
 const toolCall = z.strictObject({
   name: z.string().min(1),
   input: z.record(z.string(), z.unknown()).optional(),
+  /** Left out where the runtime has no such tool. */
+  optional: z.boolean().optional(),
 })
 
 /** `true` means every attempt, a number the first so many attempts. */
