@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { GroundError } from './errors.mjs'
+import { hashFiles, listFiles, readJson, replaceFolder, writeJson } from './files.mjs'
+import { mustRun } from './run.mjs'
+
+/** @typedef {import('./places.mjs').Places} Places */
+
+/** Each program, and the source that it is made of. */
+export const ENTRIES = {
+  'main/index.js': 'src-main/index.ts',
+  'preload/index.cjs': 'src-main/preload.ts',
+  'renderer/index.html': 'src-renderer/index.html',
+  'node/agent.js': 'src-agent/entry.ts',
+  'node/storage-worker.js': 'src-core/storage/sqlite/worker.ts',
+  'node/server.js': 'src-server/index.ts',
+  'node/cli.js': 'src-cli/index.ts',
+}
+
+const STAMP = '.stamp.json'
+const BUILD_LIMIT_MS = 10 * 60_000
+
+const BUILDS = [
+  { title: 'the window and main process', args: ['electron-vite', 'build', '--outDir'], below: '' },
+  {
+    title: 'agent, host and command line',
+    args: ['vite', 'build', '--config', 'vite.node.config.ts', '--outDir'],
+    below: 'node',
+  },
+]
+
+/**
+ * Builds into a folder beside `out` and puts it in place as a whole, where the sources changed.
+ *
+ * @param {Places} places
+ * @param {import('./progress.mjs').Step} step
+ * @param {import('./lock.mjs').Lock} lock
+ * @param {{ force?: boolean }} [options]
+ * @returns {Promise<string | { skipped: string }>}
+ */
+export async function ensureBuild(places, step, lock, { force = false } = {}) {
+  const { root } = places
+  const out = join(root, 'out')
+  const sources = await sourcesHash(root)
+  const stamp = await readJson(join(out, STAMP))
+  if (!force && stamp?.sources === sources) return { skipped: 'nothing changed' }
+
+  const absent = Object.values(ENTRIES).filter((source) => !existsSync(join(root, source)))
+  if (absent.length > 0) {
+    throw new GroundError(
+      'ENTRY_MISSING',
+      `Nothing can be built without ${absent.join(', ')}.`,
+      'Bring the files back (git status shows what is missing), or change ENTRIES in scripts/ground/build.mjs.',
+    )
+  }
+
+  // As deep as `out`, so that the source maps' relative paths are right after the move.
+  const fresh = join(root, '.out-new')
+  await rm(fresh, { recursive: true, force: true })
+  await mkdir(fresh)
+  for (const { title, args, below } of BUILDS) {
+    step.detail(title)
+    await mustRun('npx', ['--no-install', ...args, join(fresh, below)], {
+      cwd: root,
+      limitMs: BUILD_LIMIT_MS,
+      lock,
+      onLine: (line) => step.detail(`${title}: ${line.trim()}`),
+      failure: {
+        code: 'BUILD_FAILED',
+        message: `Building ${title} failed.`,
+        hint: 'The output above names the file. What was built before is still in place.',
+      },
+    })
+  }
+  const unmade = Object.keys(ENTRIES).filter((made) => !existsSync(join(fresh, made)))
+  if (unmade.length > 0) {
+    throw new GroundError(
+      'BUILD_INCOMPLETE',
+      `The build ended without making ${unmade.join(', ')}.`,
+      'Compare electron.vite.config.ts and vite.node.config.ts with ENTRIES in scripts/ground/build.mjs.',
+    )
+  }
+  await writeJson(join(fresh, STAMP), { sources })
+  await replaceFolder(fresh, out, places.scratch)
+  return ''
+}
+
+/**
+ * One hash over all that a build reads.
+ * @param {string} root
+ */
+export async function sourcesHash(root) {
+  const paths = await listFiles(root, isSource)
+  return hashFiles(root, paths)
+}
+
+/** @param {string} path relative to the root; folders end with a slash */
+export function isSource(path) {
+  if (/\.(test|spec)\.tsx?$/.test(path)) return false
+  if (/^(src-[^/]+|resources)\//.test(path)) return !path.includes('/node_modules/')
+  return [
+    'package.json',
+    'package-lock.json',
+    'tsconfig.base.json',
+    'electron.vite.config.ts',
+    'vite.node.config.ts',
+    'scripts/',
+    'scripts/ground/',
+    'scripts/ground/build.mjs',
+  ].includes(path)
+}

@@ -1,0 +1,169 @@
+import { spawn } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { GroundError } from './errors.mjs'
+import { identify, isAlive } from './process-identity.mjs'
+
+/** @typedef {import('./process-identity.mjs').ProcessIdentity} ProcessIdentity */
+
+const END_GRACE_MS = 3_000
+const KEPT_OUTPUT = 8_000
+
+/** Process groups that this process started and that still run. */
+const running = new Set(/** @type {ProcessIdentity[]} */ ([]))
+let ending = false
+
+/**
+ * Ends a process group by its leader's identity: asks, then insists, and waits until it is gone.
+ * @param {ProcessIdentity} leader
+ */
+export async function endGroup(leader) {
+  if (!isAlive(leader)) return
+  signalGroup(leader.pid, 'SIGTERM')
+  const deadline = Date.now() + END_GRACE_MS
+  while (isAlive(leader) && Date.now() < deadline) await delay(25)
+  // Also where the leader is gone: its group may hold others, which did not listen.
+  signalGroup(leader.pid, 'SIGKILL')
+  while (isAlive(leader)) await delay(25)
+}
+
+/**
+ * @param {number} pid
+ * @param {NodeJS.Signals} signal
+ */
+function signalGroup(pid, signal) {
+  if (process.platform === 'win32') {
+    spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore' })
+    return
+  }
+  try {
+    process.kill(-pid, signal)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error
+  }
+}
+
+/**
+ * Ends everything that was started when the person interrupts, then exits as the signal would.
+ */
+export function endChildrenOnSignals() {
+  for (const [signal, code] of /** @type {const} */ ([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ])) {
+    process.on(signal, () => {
+      if (ending) return
+      ending = true
+      void Promise.all([...running].map((leader) => endGroup(leader))).finally(() =>
+        process.exit(code),
+      )
+    })
+  }
+}
+
+/**
+ * @typedef {object} RunOptions
+ * @property {string} [cwd]
+ * @property {NodeJS.ProcessEnv} [env]
+ * @property {number} limitMs
+ * @property {(line: string) => void} [onLine] each line of both outputs, as it comes
+ * @property {import('./lock.mjs').Lock} [lock] told about the child, so that a later run can end it
+ */
+
+/**
+ * Runs a program in its own process group, without input, and collects what it prints.
+ *
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {RunOptions} options
+ * @returns {Promise<{ code: number | null, signal: NodeJS.Signals | null, stdout: string, tail: string }>}
+ * `tail` is the end of both outputs together
+ * @throws {GroundError} PROGRAM_MISSING, PROGRAM_TOO_SLOW
+ */
+export function run(command, args, { cwd, env = process.env, limitMs, onLine, lock }) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      // npm is a script there, and only the shell can start it.
+      shell: process.platform === 'win32' && command === 'npm',
+    })
+    const leader = child.pid === undefined ? undefined : identify(child.pid)
+    if (leader) {
+      running.add(leader)
+      lock?.childStarted(leader)
+    }
+    let tooSlow = false
+    const limit = setTimeout(() => {
+      tooSlow = true
+      if (leader) void endGroup(leader)
+    }, limitMs)
+
+    let stdout = ''
+    let tail = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      let rest = ''
+      stream.setEncoding('utf8')
+      stream.on('data', (/** @type {string} */ text) => {
+        if (stream === child.stdout) stdout += text
+        tail = (tail + text).slice(-KEPT_OUTPUT)
+        if (!onLine) return
+        const lines = (rest + text).split(/\r?\n|\r/)
+        rest = lines.pop() ?? ''
+        for (const line of lines) if (line.trim() !== '') onLine(line)
+      })
+    }
+
+    const settle = () => {
+      clearTimeout(limit)
+      if (leader) {
+        running.delete(leader)
+        lock?.childEnded(leader)
+      }
+    }
+    child.on('error', (error) => {
+      settle()
+      reject(
+        new GroundError(
+          'PROGRAM_MISSING',
+          `${command} could not be started.`,
+          `Check that ${command} is installed and on the PATH.`,
+          error,
+        ),
+      )
+    })
+    child.on('close', (code, signal) => {
+      settle()
+      if (tooSlow) {
+        reject(
+          new GroundError(
+            'PROGRAM_TOO_SLOW',
+            `${command} ${args.join(' ')} did not end within ${Math.round(limitMs / 1000)} s.`,
+            'Run the command again; what was finished is kept.',
+          ),
+        )
+      } else resolve({ code, signal, stdout, tail })
+    })
+  })
+}
+
+/**
+ * As `run`, where anything but exit code 0 is a failure.
+ *
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {RunOptions & { failure: { code: string, message: string, hint: string } }} options
+ * @returns {Promise<string>} what it printed on its standard output
+ */
+export async function mustRun(command, args, { failure, ...options }) {
+  const { code, signal, stdout, tail } = await run(command, args, options)
+  if (code === 0) return stdout
+  const end = signal ? `ended by ${signal}` : `exit code ${code}`
+  throw new GroundError(
+    failure.code,
+    `${failure.message} (${command}: ${end})\n${tail.trim()}`,
+    failure.hint,
+  )
+}

@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ensureBuild } from './ground/build.mjs'
+import { ensureDependencies } from './ground/dependencies.mjs'
+import { ensureRuntime, readRuntime } from './ground/electron-runtime.mjs'
+import { describeError } from './ground/errors.mjs'
+import { takeLock } from './ground/lock.mjs'
+import { ensureSqlite } from './ground/native-sqlite.mjs'
+import { placesOf, sweep } from './ground/places.mjs'
+import { createReport } from './ground/progress.mjs'
+import { endChildrenOnSignals, endGroup } from './ground/run.mjs'
+import { DISPLAY_PACKAGES, ensureSystemPackages } from './ground/system-packages.mjs'
+
+/**
+ * Makes this clone ready: system packages, dependencies, Electron runtime, better-sqlite3, build.
+ * What is done already is left alone; it may be interrupted anywhere, and run by two at once.
+ *
+ * @param {object} [options]
+ * @param {import('./ground/places.mjs').Places} [options.places]
+ * @param {import('./ground/progress.mjs').Report} [options.report]
+ * @param {boolean} [options.build] false leaves the build out
+ * @throws {import('./ground/errors.mjs').GroundError}
+ */
+export async function setUp({ places = placesOf(), report = createReport(), build = true } = {}) {
+  /** @param {string} path */
+  const lockAt = (path) =>
+    takeLock(path, {
+      endChild: endGroup,
+      onWait: (owner) => report.line(`  … waiting for another set-up (process ${owner.pid})`),
+    })
+  const lock = await lockAt(join(places.state, 'lock'))
+  try {
+    await sweep(places.scratch)
+    await report.step('System packages', (step) =>
+      ensureSystemPackages(DISPLAY_PACKAGES, step, report, lock),
+    )
+    await report.step('Dependencies', (step) => ensureDependencies(places.root, step, lock))
+    await report.step('Electron runtime', (step) =>
+      ensureRuntime(places, { step, lockCache: lockAt }),
+    )
+    const runtime = await readRuntime(places)
+    await report.step('better-sqlite3', (step) =>
+      ensureSqlite(places, { step, report, lock, lockCache: lockAt, runtime }),
+    )
+    if (build) await report.step('Build', (step) => ensureBuild(places, step, lock))
+  } finally {
+    lock.release()
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  endChildrenOnSignals()
+  const start = Date.now()
+  const report = createReport({ verbose: true })
+  try {
+    await setUp({ report })
+    report.line(`Ready (${((Date.now() - start) / 1000).toFixed(1)} s).`)
+  } catch (error) {
+    report.line(describeError(error))
+    process.exitCode = 1
+  }
+}
