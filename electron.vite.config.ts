@@ -1,13 +1,16 @@
+import { existsSync } from 'node:fs'
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'electron-vite'
+import { defineConfig, type UserConfig } from 'electron-vite'
 
 // Named by hand: electron-vite would take them from the installed `electron` package, which may be
 // newer than the runtime that runs here (see docs/decisions on the Electron runtime).
 const NODE_TARGET = 'node20'
 const WINDOW_TARGET = 'chrome130'
 
+const ifThere = <T>(source: string, config: T) => (existsSync(source) ? config : undefined)
+
 export default defineConfig({
-  main: {
+  main: ifThere('src-main/index.ts', {
     build: {
       target: NODE_TARGET,
       outDir: 'out/main',
@@ -22,8 +25,8 @@ export default defineConfig({
         },
       },
     },
-  },
-  preload: {
+  }),
+  preload: ifThere('src-main/preload.ts', {
     build: {
       target: NODE_TARGET,
       outDir: 'out/preload',
@@ -36,8 +39,8 @@ export default defineConfig({
         output: { format: 'cjs', entryFileNames: '[name].cjs' },
       },
     },
-  },
-  renderer: {
+  }),
+  renderer: ifThere('src-renderer/index.html', {
     root: 'src-renderer',
     plugins: [react()],
     build: {
@@ -46,5 +49,5 @@ export default defineConfig({
       sourcemap: true,
       rollupOptions: { input: { index: 'src-renderer/index.html' } },
     },
-  },
-})
+  }),
+} as UserConfig)

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { defineConfig } from 'vite'
 import manifest from './package.json' with { type: 'json' }
+import { NODE_PROGRAMS } from './scripts/ground/entries.mjs'
 
 const packages = [...Object.keys(manifest.dependencies), 'electron']
 const isBuiltin = (id: string) => id.startsWith('node:') || builtinModules.includes(id)
@@ -16,13 +18,9 @@ export default defineConfig({
     minify: false,
     sourcemap: true,
     rollupOptions: {
-      input: {
-        agent: 'src-agent/entry.ts',
-        'storage-worker': 'src-core/storage/sqlite/worker.ts',
-        server: 'src-server/index.ts',
-        cli: 'src-cli/index.ts',
-        'model-server': 'e2e/model/main.ts',
-      },
+      input: Object.fromEntries(
+        Object.entries(NODE_PROGRAMS).filter(([, source]) => existsSync(source)),
+      ),
       // Electron stays an import, so that the check of the built bundles can see it and refuse.
       external: (id) => isBuiltin(id) || isPackage(id),
       output: {

@@ -1,22 +1,12 @@
 import { existsSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ENTRIES } from './entries.mjs'
 import { GroundError } from './errors.mjs'
 import { hashFiles, listFiles, readJson, replaceFolder, writeJson } from './files.mjs'
 import { mustRun } from './run.mjs'
 
 /** @typedef {import('./places.mjs').Places} Places */
-
-/** Each program, and the source that it is made of. */
-export const ENTRIES = {
-  'main/index.js': 'src-main/index.ts',
-  'preload/index.cjs': 'src-main/preload.ts',
-  'renderer/index.html': 'src-renderer/index.html',
-  'node/agent.js': 'src-agent/entry.ts',
-  'node/storage-worker.js': 'src-core/storage/sqlite/worker.ts',
-  'node/server.js': 'src-server/index.ts',
-  'node/cli.js': 'src-cli/index.ts',
-}
 
 const STAMP = '.stamp.json'
 const BUILD_LIMIT_MS = 10 * 60_000
@@ -46,15 +36,7 @@ export async function ensureBuild(places, step, lock, { force = false } = {}) {
   const stamp = await readJson(join(out, STAMP))
   if (!force && stamp?.sources === sources) return { skipped: 'nothing changed' }
 
-  const absent = Object.values(ENTRIES).filter((source) => !existsSync(join(root, source)))
-  if (absent.length > 0) {
-    throw new GroundError(
-      'ENTRY_MISSING',
-      `Nothing can be built without ${absent.join(', ')}.`,
-      'Bring the files back (git status shows what is missing), or change ENTRIES in scripts/ground/build.mjs.',
-    )
-  }
-
+  const absent = Object.entries(ENTRIES).filter(([, source]) => !existsSync(join(root, source)))
   // As deep as `out`, so that the source maps' relative paths are right after the move.
   const fresh = join(root, '.out-new')
   await rm(fresh, { recursive: true, force: true })
@@ -73,16 +55,25 @@ export async function ensureBuild(places, step, lock, { force = false } = {}) {
       },
     })
   }
-  const unmade = Object.keys(ENTRIES).filter((made) => !existsSync(join(fresh, made)))
+  const unmade = Object.entries(ENTRIES)
+    .filter(([made, source]) => existsSync(join(root, source)) && !existsSync(join(fresh, made)))
+    .map(([made]) => made)
   if (unmade.length > 0) {
     throw new GroundError(
       'BUILD_INCOMPLETE',
       `The build ended without making ${unmade.join(', ')}.`,
-      'Compare electron.vite.config.ts and vite.node.config.ts with ENTRIES in scripts/ground/build.mjs.',
+      'Compare electron.vite.config.ts and vite.node.config.ts with scripts/ground/entries.mjs.',
     )
   }
-  await writeJson(join(fresh, STAMP), { sources })
+  if (absent.length === 0) await writeJson(join(fresh, STAMP), { sources })
   await replaceFolder(fresh, out, places.scratch)
+  if (absent.length > 0) {
+    throw new GroundError(
+      'ENTRY_MISSING',
+      `Built without ${absent.map(([, source]) => source).join(', ')}, which is missing.`,
+      'Bring the files back (git status shows what is missing), or change scripts/ground/entries.mjs.',
+    )
+  }
   return ''
 }
 
@@ -98,15 +89,17 @@ export async function sourcesHash(root) {
 /** @param {string} path relative to the root; folders end with a slash */
 export function isSource(path) {
   if (/\.(test|spec)\.tsx?$/.test(path)) return false
-  if (/^(src-[^/]+|resources)\//.test(path)) return !path.includes('/node_modules/')
+  if (/^(src-[^/]+|resources|e2e\/model)\//.test(path)) return !path.includes('/node_modules/')
   return [
     'package.json',
     'package-lock.json',
     'tsconfig.base.json',
     'electron.vite.config.ts',
     'vite.node.config.ts',
+    'e2e/',
     'scripts/',
     'scripts/ground/',
     'scripts/ground/build.mjs',
+    'scripts/ground/entries.mjs',
   ].includes(path)
 }

@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const program = new URL('../out/node/cli.js', import.meta.url)
+if (existsSync(fileURLToPath(program))) await import(program.href)
+else {
+  const error = {
+    code: 'NOT_BUILT',
+    message: 'The command line is not built in this clone.',
+    hint: 'Run npm run setup in the folder of the clone, then try again.',
+  }
+  process.stderr.write(
+    process.argv.includes('--json')
+      ? `${JSON.stringify({ error })}\n`
+      : `${error.message}\n${error.hint}\n`,
+  )
+  process.exitCode = 1
+}
