@@ -29,9 +29,9 @@ async function main(): Promise<void> {
     return
   }
   const server = await startModelServer({
-    port: Number(values.port ?? 0),
+    port: readNumber('--port', values.port ?? '0'),
     recordFile: values.record,
-    keep: Number(values.keep ?? 500),
+    keep: readNumber('--keep', values.keep ?? '500'),
     book: values.script === undefined ? undefined : readBook(values.script),
   })
   const stop = (): void => {
@@ -44,6 +44,11 @@ async function main(): Promise<void> {
   const ready = { url: server.url, port: server.port, pid: process.pid }
   process.stdout.write(`${JSON.stringify(ready)}\n`)
   process.send?.(ready)
+}
+
+function readNumber(option: string, value: string): number {
+  if (/^\d+$/u.test(value)) return Number(value)
+  throw new Error(`${option} wants a whole number, not ${JSON.stringify(value)}.`)
 }
 
 function readBook(file: string): ScriptBook {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import {
@@ -65,6 +65,16 @@ function sessionOf(claude: BareClaude): string {
   const id = claude.lines.find((line) => typeof line.session_id === 'string')?.session_id
   if (typeof id !== 'string') throw new Error('No session id was seen.')
   return id
+}
+
+/** The runtime writes its transcript a moment after its lines; before that, a kill loses the conversation. */
+function transcriptHolds(claude: BareClaude, text: string): Promise<true> {
+  const projects = join(folder.path, 'config', 'projects')
+  return waitFor(`${text} in the transcript`, async () => {
+    const files = await readdir(projects, { recursive: true })
+    const file = files.find((name) => name.endsWith(`${sessionOf(claude)}.jsonl`))
+    return file !== undefined && (await readFile(join(projects, file), 'utf8')).includes(text)
+  })
 }
 
 function isToolUse(line: ClaudeLine): boolean {
@@ -170,6 +180,7 @@ it('is killed in a tool, and the resumed conversation holds all that was before'
   await claude.turn('Remember PELICAN.')
   claude.send(`Run it. ${inline([{ text: 'Running.', ...bash('sleep 300') }, { text: 'No.' }])}`)
   await runningTool(claude, 'sleep 300')
+  await transcriptHolds(claude, '"name":"Bash"')
   await claude.kill('SIGKILL')
 
   const resumed = start({ resume: sessionOf(claude) })
@@ -186,6 +197,7 @@ it('is killed in a stream, and the resumed conversation does not repeat the scri
   const claude = start()
   claude.send(`Tell. ${inline([{ text: 'Once upon a time. '.repeat(20), gate: 'never' }])}`)
   await claude.waitForLine('the first delta', (line) => JSON.stringify(line).includes('text_delta'))
+  await transcriptHolds(claude, 'Tell.')
   await claude.kill('SIGKILL')
   const resumed = start({ resume: sessionOf(claude) })
   expect(await resumed.turn('Continue.')).toMatchObject({ result: 'ok: Continue.' })

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +12,9 @@ export const CLAUDE_PROGRAM = join(
   fileURLToPath(new URL('../..', import.meta.url)),
   'node_modules/.bin/claude',
 )
+
+/** A folder in which the lines of every process are kept, to be looked at by eye. */
+const KEEP_LINES_IN = process.env.BALLET_CLAUDE_LINES
 
 export type ClaudeLine = Readonly<Record<string, unknown>> & { readonly type?: unknown }
 
@@ -90,6 +94,8 @@ export function startBareClaude(options: BareClaudeOptions): BareClaude {
     'line',
     (line) => {
       lines.push(JSON.parse(line) as ClaudeLine)
+      if (KEEP_LINES_IN !== undefined)
+        appendFileSync(join(KEEP_LINES_IN, `${marker}.jsonl`), `${line}\n`)
     },
   )
   const exited = new Promise<void>((resolve) => {
