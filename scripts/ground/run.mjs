@@ -42,22 +42,26 @@ function signalGroup(pid, signal) {
   }
 }
 
+/** Exit codes of a program that a signal ended, as shells have them. */
+export const SIGNAL_EXIT_CODES = /** @type {const} */ ({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 })
+
 /**
  * Ends everything that was started when the person interrupts, then exits as the signal would.
+ * @returns {() => void} takes this back
  */
 export function endChildrenOnSignals() {
-  for (const [signal, code] of /** @type {const} */ ([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ])) {
-    process.on(signal, () => {
-      if (ending) return
-      ending = true
-      void Promise.all([...running].map((leader) => endGroup(leader))).finally(() =>
-        process.exit(code),
-      )
-    })
+  /** @param {NodeJS.Signals} signal */
+  const end = (signal) => {
+    if (ending) return
+    ending = true
+    void Promise.all([...running].map((leader) => endGroup(leader))).finally(() =>
+      process.exit(SIGNAL_EXIT_CODES[/** @type {keyof typeof SIGNAL_EXIT_CODES} */ (signal)]),
+    )
+  }
+  const signals = /** @type {(keyof typeof SIGNAL_EXIT_CODES)[]} */ (Object.keys(SIGNAL_EXIT_CODES))
+  for (const signal of signals) process.on(signal, end)
+  return () => {
+    for (const signal of signals) process.off(signal, end)
   }
 }
 
@@ -67,6 +71,7 @@ export function endChildrenOnSignals() {
  * @property {NodeJS.ProcessEnv} [env]
  * @property {number} limitMs
  * @property {(line: string) => void} [onLine] each line of both outputs, as it comes
+ * @property {boolean} [inherit] it prints on this process's outputs, and nothing is collected
  * @property {import('./lock.mjs').Lock} [lock] told about the child, so that a later run can end it
  */
 
@@ -80,12 +85,16 @@ export function endChildrenOnSignals() {
  * `tail` is the end of both outputs together
  * @throws {GroundError} PROGRAM_MISSING, PROGRAM_TOO_SLOW
  */
-export function run(command, args, { cwd, env = process.env, limitMs, onLine, lock }) {
+export function run(
+  command,
+  args,
+  { cwd, env = process.env, limitMs, onLine, inherit = false, lock },
+) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd,
       env,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: inherit ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
       detached: process.platform !== 'win32',
       // npm is a script there, and only the shell can start it.
       shell: process.platform === 'win32' && command === 'npm',
@@ -104,6 +113,7 @@ export function run(command, args, { cwd, env = process.env, limitMs, onLine, lo
     let stdout = ''
     let tail = ''
     for (const stream of [child.stdout, child.stderr]) {
+      if (!stream) continue
       let rest = ''
       stream.setEncoding('utf8')
       stream.on('data', (/** @type {string} */ text) => {
