@@ -1,5 +1,7 @@
 import type { Channel } from '../src-shared/channel.ts'
-import type { AgentId, Instant } from '../src-shared/ids.ts'
+import type { AgentId, Instant, ProjectId, SessionId, TicketKey } from '../src-shared/ids.ts'
+import type { ProjectSettings } from '../src-shared/records.ts'
+import type { Settings } from '../src-shared/settings.ts'
 import type { Storage } from './storage/port.ts'
 
 export type Clock = {
@@ -37,10 +39,48 @@ export type AgentProcess = {
 /** Starts agents: as utility processes in Electron, as child processes in the headless host. */
 export type Launcher = { launch(agent: AgentId, env: Record<string, string>): AgentProcess }
 
+/** Where things lie under the data folder; all absolute. */
+export type Paths = {
+  dataDir: string
+  mirror(project: ProjectId): string
+  workspace(ticket: TicketKey, session: SessionId): string
+}
+
+/** What agents left that lost their host. */
+export type Spool = {
+  /** Every file of the spool folder; `content` is its JSON, undefined where it is none. */
+  read(): Promise<readonly { name: string; content: unknown }[]>
+  remove(name: string): Promise<void>
+}
+
+export type HostFacts = {
+  version: string
+  kind: 'desktop' | 'headless'
+  pid: number
+  /** Free bytes where the data folder lies; null where the system does not tell. */
+  freeBytes(): Promise<number | null>
+}
+
+/** The sample repository, its ticket and the scripted model. */
+export type Demo = {
+  /** Makes what is missing and starts the model. Rejects with `BalletError`, code `demo.…`. */
+  prepare(): Promise<{
+    project: Omit<ProjectSettings, 'name'>
+    ticket: { title: string; body: string }
+  }>
+}
+
 export type CorePorts = {
   clock: Clock
   ids: Ids
   log: Log
   storage: Storage
   launcher: Launcher
+  settings: Settings
+  paths: Paths
+  spool: Spool
+  host: HostFacts
+  /** The whole environment that git, setup commands and runtimes get, before project and session add theirs. */
+  environment: Readonly<Record<string, string>>
+  demo?: Demo
 }

@@ -1,0 +1,15 @@
+export type { Call, Calls, Core } from './core.ts'
+export { createCore } from './create-core.ts'
+export type {
+  AgentProcess,
+  Clock,
+  CorePorts,
+  Demo,
+  HostFacts,
+  Ids,
+  Launcher,
+  Log,
+  Paths,
+  Spool,
+} from './ports.ts'
+export { createRouter, type Router } from './router/router.ts'
