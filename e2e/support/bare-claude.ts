@@ -72,6 +72,8 @@ export function startBareClaude(options: BareClaudeOptions): BareClaude {
         PATH: process.env.PATH,
         HOME: options.configDir,
         CLAUDE_CONFIG_DIR: options.configDir,
+        // Else it leaves its folders of tool outputs in the system's one.
+        CLAUDE_CODE_TMPDIR: options.configDir,
         ANTHROPIC_BASE_URL: options.url,
         ANTHROPIC_API_KEY: 'scripted',
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
