@@ -24,8 +24,12 @@ export type TimelineAppend = {
   blobs?: readonly BlobText[]
 }
 
-/** The agent's items that a commit stores: those up to `last` of the lease are then stored for good. */
-export type LeaseAdvance = { lease: LeaseId; last: number }
+/**
+ * The agent's items that a commit stores: those up to `last` of the lease are then stored for good.
+ * A conflict where the lease is gone, has got to `last` already, or (where given) does not stand at `after`.
+ * The lease gets no new version by it, and a put of it never takes `lastItem` back.
+ */
+export type LeaseAdvance = { lease: LeaseId; last: number; after?: number }
 
 /** One atomic change. It is a value: no callback crosses the port. */
 export type Commit = {

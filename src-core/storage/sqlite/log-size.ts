@@ -1,0 +1,43 @@
+import { statSync } from 'node:fs'
+import type { Database } from 'better-sqlite3'
+import type { Log } from '../../ports.ts'
+
+/** The write-ahead log is emptied above this, far under the 64 MiB that it must never reach for long. */
+const EMPTY_ABOVE_BYTES = 24 * 1024 * 1024
+
+/** After an attempt that did not empty it, the next waits for this much more. */
+const STEP_BYTES = 8 * 1024 * 1024
+
+/**
+ * Keeps the write-ahead log small. SQLite writes it back at 4 MiB by itself, but the file keeps the size of the largest
+ * commit, and grows on while another program reads.
+ */
+export function createLogKeeper(db: Database, file: string, log: Log): { afterCommit(): void } {
+  let limit = EMPTY_ABOVE_BYTES
+  return {
+    afterCommit() {
+      const bytes = sizeOf(`${file}-wal`)
+      if (bytes < limit) return
+      try {
+        db.pragma('wal_checkpoint(TRUNCATE)')
+      } catch (error) {
+        log.warn('the log of the database could not be written back', {
+          bytes,
+          error: String(error),
+        })
+      }
+      const left = sizeOf(`${file}-wal`)
+      limit = left < EMPTY_ABOVE_BYTES ? EMPTY_ABOVE_BYTES : left + STEP_BYTES
+      if (left >= EMPTY_ABOVE_BYTES) {
+        log.warn('the log of the database stays large, since another program reads the database', {
+          bytes: left,
+        })
+      }
+    },
+  }
+}
+
+/** Bytes of a file; 0 when there is none. */
+export function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}

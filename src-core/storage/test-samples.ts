@@ -1,0 +1,154 @@
+import { v7 } from 'uuid'
+import type { InputId, LeaseId, ProjectId, SessionId, TicketId } from '../../src-shared/ids.ts'
+import { AgentId, TicketKey } from '../../src-shared/ids.ts'
+import type { EventBody } from '../../src-shared/timeline.ts'
+import type { Commit } from './port.ts'
+import type { InputRow, LeaseRow, ProjectRow, SessionRow, TicketRow } from './rows.ts'
+
+/** Rows and commits for tests of what lies over or under the storage port. */
+
+export const AT = '2026-11-29T12:00:00.000Z'
+
+/** A new id of any kind. */
+export const newId = <T extends string>(): T => v7() as T
+
+export const commitOf = (parts: Partial<Commit> = {}): Commit => ({
+  at: AT,
+  durability: 'domain',
+  expected: [],
+  puts: [],
+  deletes: [],
+  timeline: [],
+  domain: [],
+  outbox: [],
+  outboxDone: [],
+  ...parts,
+})
+
+export const projectRow = (parts: Partial<ProjectRow> = {}): ProjectRow => ({
+  id: newId<ProjectId>(),
+  key: 'SHOP',
+  name: 'Shop “é” 🛒',
+  repo: '/srv/shop.git',
+  branch: 'main',
+  runtime: 'claude-code',
+  permission: 'full',
+  model: null,
+  runtimeArgs: ['--verbose', "it's"],
+  setup: null,
+  setupLimit: '10m',
+  env: { TOKEN: 'a "quoted" value' },
+  window: '10m',
+  maxSessions: null,
+  nextNumber: 1,
+  createdAt: AT,
+  ...parts,
+})
+
+export const ticketRow = (project: ProjectRow, parts: Partial<TicketRow> = {}): TicketRow => ({
+  id: newId<TicketId>(),
+  projectId: project.id,
+  key: TicketKey.parse(`${project.key}-1`),
+  title: 'Sell "ice"',
+  body: 'line\nline',
+  status: 'Ready',
+  stage: 'implement',
+  priority: 3,
+  createdAt: AT,
+  updatedAt: AT,
+  ...parts,
+})
+
+export const sessionRow = (ticket: TicketRow, parts: Partial<SessionRow> = {}): SessionRow => ({
+  id: newId<SessionId>(),
+  ticketId: ticket.id,
+  projectId: ticket.projectId,
+  stage: 'implement',
+  runtime: 'claude-code',
+  runtimeVersion: null,
+  model: null,
+  permission: 'full',
+  conversation: null,
+  state: 'queued',
+  reason: '',
+  hint: '',
+  leaseId: null,
+  agent: null,
+  branch: 'ballet/SHOP-1-abcdef',
+  baseCommit: null,
+  pushedCommit: null,
+  workspace: null,
+  parkAt: null,
+  turn: 0,
+  turnStartedAt: null,
+  turnCut: false,
+  pending: null,
+  costUsd: 0.1,
+  usage: { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4 },
+  contextTokens: null,
+  contextWindow: null,
+  queuedAt: AT,
+  createdAt: AT,
+  updatedAt: AT,
+  ...parts,
+})
+
+export const inputRow = (session: SessionRow, parts: Partial<InputRow> = {}): InputRow => ({
+  id: newId<InputId>(),
+  sessionId: session.id,
+  inputKind: 'message',
+  state: 'queued',
+  text: 'please',
+  author: 'person',
+  position: 1,
+  delivery: null,
+  createdAt: AT,
+  updatedAt: AT,
+  ...parts,
+})
+
+export const leaseRow = (session: SessionRow, parts: Partial<LeaseRow> = {}): LeaseRow => ({
+  id: newId<LeaseId>(),
+  sessionId: session.id,
+  agent: AgentId.parse('agent-1'),
+  token: 1,
+  nonce: '0123456789abcdef',
+  lastItem: 0,
+  grantedAt: AT,
+  endedAt: null,
+  endReason: null,
+  reaped: false,
+  ...parts,
+})
+
+/** One project with one ticket and its session, held by an agent, as rows and as the commit that stores them. */
+export function smallWorld() {
+  const project = projectRow()
+  const ticket = ticketRow(project)
+  const session = sessionRow(ticket)
+  const input = inputRow(session)
+  const lease = leaseRow(session)
+  const commit = commitOf({
+    puts: [
+      { table: 'project', row: project },
+      { table: 'ticket', row: ticket },
+      { table: 'session', row: session },
+      { table: 'input', row: input },
+      { table: 'lease', row: lease },
+    ],
+  })
+  return { project, ticket, session, input, lease, commit }
+}
+
+export const textBody = (text: string, turn = 1): EventBody => ({
+  kind: 'assistant.text',
+  turn,
+  text,
+})
+
+/** A commit that appends a text event for each of `texts`. */
+export const appendTexts = (session: SessionId, texts: readonly string[], turn = 1): Commit =>
+  commitOf({
+    durability: 'timeline',
+    timeline: [{ session, events: texts.map((text) => ({ at: AT, body: textBody(text, turn) })) }],
+  })
