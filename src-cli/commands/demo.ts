@@ -1,0 +1,134 @@
+import type { Command } from 'commander'
+import type { HeadlessHost } from '../../src-shared/headless-host.ts'
+import type { Session } from '../../src-shared/records.ts'
+import { BalletError } from '../../src-shared/refusal.ts'
+import type { EventBody } from '../../src-shared/timeline.ts'
+import type { Client } from '../connection.ts'
+import { type Context, createContext } from '../context.ts'
+import { followTimeline } from '../follow.ts'
+import type { CommandRunner } from '../program.ts'
+import { jsonTimeline, textTimeline } from '../timeline-printer.ts'
+
+/** The longest that the demo's one turn and its push may take. */
+const DEMO_LIMIT_MS = 180_000
+const FINISH_LIMIT_MS = 60_000
+
+export function addDemoCommand(program: Command, run: CommandRunner): void {
+  program
+    .command('demo')
+    .description(
+      'run a sample ticket with a scripted model, here in the terminal; in a folder of its own, or in --data',
+    )
+    .action(
+      run.steering(async (context) => {
+        const { world, print, dataDir } = context
+        // Only a folder that was named is used; the application's own is not for demonstrations.
+        const isNamed = context.namesFolder
+        const own = isNamed ? undefined : await world.temporaryFolder()
+        const folder = own?.path ?? dataDir
+        try {
+          print.say('Starting a host for the demo …')
+          const { startHeadlessHost } = await world.loadHost()
+          const host = await startHeadlessHost({ dataDir: folder, agents: 1 })
+          await showDemo(createContext(world, { data: folder, json: print.isJson }), host)
+        } finally {
+          await own?.remove()
+        }
+      }),
+    )
+}
+
+async function showDemo(context: Context, host: HeadlessHost): Promise<void> {
+  const { world, print } = context
+  const stop = new AbortController()
+  const unlisten = world.onStop(() => stop.abort())
+  const limit = AbortSignal.any([stop.signal, AbortSignal.timeout(DEMO_LIMIT_MS)])
+  try {
+    const session = await context.ask((client) => client.host.demo({}, { signal: limit }))
+    print.say(`${session.ticket} ${session.title}\n`)
+    const seen = createSummary()
+    const printer = print.isJson ? jsonTimeline(world.stdout) : textTimeline(world.stdout)
+    await followTimeline({
+      world,
+      dataDir: context.dataDir,
+      connection: await world.connect(context.dataDir),
+      session,
+      after: 0,
+      printer,
+      showsLive: !print.isJson && world.stdout.columns !== undefined,
+      signal: limit,
+      onHost: () => undefined,
+      isEnough: seen.take,
+    })
+    if (stop.signal.aborted) return
+    const end = seen.end()
+    if (end === undefined) throw unfinished('The turn did not end in time.')
+    if (end.reason !== 'completed') {
+      throw unfinished(
+        `The turn ended as ${end.reason}${end.detail ? `: ${end.detail}` : '.'}`,
+        end.hint,
+      )
+    }
+    const finished = await context.ask((client) => finish(client, session, context, limit))
+    print.say('')
+    for (const text of seen.changes()) print.say(text)
+    print.say(
+      finished.state === 'finished'
+        ? `Committed and pushed to ${finished.branch} of the sample repository.`
+        : `The work is in ${finished.workspace ?? 'the workspace'} (${finished.state}: ${finished.reason}).`,
+    )
+  } finally {
+    unlisten()
+    await host.close()
+  }
+}
+
+/** Finishes the session and waits until it is, since pushing takes a moment. */
+async function finish(
+  client: Client,
+  { id }: Session,
+  { world }: Context,
+  signal: AbortSignal,
+): Promise<Session> {
+  await client.sessions.finish({ ref: id }, { signal })
+  const since = world.monotonic()
+  for (;;) {
+    const session = await client.sessions.show({ ref: id }, { signal })
+    const isOver = ['finished', 'failed', 'cancelled'].includes(session.state)
+    if (isOver || world.monotonic() - since > FINISH_LIMIT_MS) return session
+    await world.sleep(100, signal)
+  }
+}
+
+type TurnEnd = Extract<EventBody, { kind: 'turn.ended' }>
+
+/** What the timeline said, for the last lines of the demo. */
+function createSummary() {
+  const files = new Map<string, { added: number; removed: number }>()
+  let ended: TurnEnd | undefined
+  let failed = false
+  return {
+    take: (event: EventBody): boolean => {
+      if (event.kind === 'tool.result') {
+        for (const { path, added, removed } of event.diff ?? []) {
+          const before = files.get(path) ?? { added: 0, removed: 0 }
+          files.set(path, { added: before.added + added, removed: before.removed + removed })
+        }
+      }
+      if (event.kind === 'turn.ended') ended = event
+      if (event.kind === 'session.state' && event.to === 'failed') failed = true
+      return ended !== undefined || failed
+    },
+    end: () => ended,
+    changes: () =>
+      [...files].map(([path, { added, removed }]) => `Changed ${path}: +${added} -${removed}`),
+  }
+}
+
+function unfinished(message: string, hint?: string): BalletError {
+  return new BalletError({
+    code: 'demo.unfinished',
+    message: `The demo did not come to its end. ${message}`,
+    hint: hint ?? '`ballet demo --data FOLDER` keeps its data folder, with the log in `logs`.',
+  })
+}

@@ -1,0 +1,97 @@
+import type { Command } from 'commander'
+import { CONTRACT_VERSION, type DoctorReport } from '../../src-shared/contract.ts'
+import { BalletError } from '../../src-shared/refusal.ts'
+import type { Context } from '../context.ts'
+import { plainText } from '../plain-text.ts'
+import type { CommandRunner } from '../program.ts'
+import { fields } from '../table.ts'
+
+/** Commands about the running host and this installation. */
+export function addHostCommands(program: Command, run: CommandRunner): void {
+  program
+    .command('agents')
+    .description('the fleet of the running host')
+    .action(
+      run.looking(async ({ ask, print }) => {
+        const agents = await ask((client, limit) => client.agents.list(undefined, limit))
+        print.list('agent', agents, 'The host has no agents.')
+      }),
+    )
+
+  program
+    .command('doctor')
+    .description('what the host has to work with: git, runtimes, data folder; exit 1 at a problem')
+    .action(
+      run.looking(async (context) => {
+        const report = await context.ask((client, limit) => client.host.doctor(undefined, limit))
+        if (context.print.isJson) context.print.json(report)
+        else for (const text of describeReport(report)) context.print.say(text)
+        const [first, ...others] = report.problems
+        if (first === undefined) return
+        throw new BalletError(
+          others.length === 0
+            ? first
+            : { ...first, message: `${first.message} (${others.length} more in the report)` },
+        )
+      }),
+    )
+
+  program
+    .command('version')
+    .description('the version of Ballet, of its contract and of Node')
+    .action(
+      run.looking(async ({ print, world }: Context) => {
+        const versions = {
+          version: world.version,
+          contract: CONTRACT_VERSION,
+          node: process.versions.node,
+        }
+        if (print.isJson) print.json(versions)
+        else
+          print.say(
+            `Ballet ${versions.version} (contract ${versions.contract}, Node ${versions.node})`,
+          )
+      }),
+    )
+}
+
+function describeReport({ host, git, runtimes, storage, problems }: DoctorReport): string[] {
+  const missing = 'not found'
+  return [
+    ...fields([
+      ['host', `Ballet ${host.version}, ${host.kind}, pid ${host.pid}, ${host.agents} agents`],
+      ['since', host.startedAt],
+      ['data folder', plainText(host.dataDir)],
+      [
+        'database',
+        `${plainText(storage.file)} (schema ${storage.schemaVersion}, ${mebibytes(storage.bytes)})`,
+      ],
+      ['free there', storage.freeBytes === null ? 'not known' : mebibytes(storage.freeBytes)],
+      ['git', git.path === null ? missing : `${git.version ?? 'version not known'} (${git.path})`],
+      ...runtimes.map(({ runtime, path, version, loggedIn, login }): [string, string] => [
+        runtime,
+        path === null
+          ? missing
+          : [`${version ?? 'version not known'} (${path})`, describeLogin(loggedIn, login)].join(
+              ', ',
+            ),
+      ]),
+    ]),
+    '',
+    ...(problems.length === 0
+      ? ['All is well.']
+      : problems.map(
+          ({ message, hint }) => `✗ ${plainText(hint ? `${message} ${hint}` : message)}`,
+        )),
+  ]
+}
+
+function describeLogin(loggedIn: boolean | null, login: string | null): string {
+  if (loggedIn === null) return 'login not known'
+  if (!loggedIn) return 'not logged in'
+  return login === null ? 'logged in' : `logged in by ${login}`
+}
+
+function mebibytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`
+}

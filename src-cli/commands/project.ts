@@ -1,0 +1,123 @@
+import { type Command, Option } from 'commander'
+import { Reference } from '../../src-shared/ids.ts'
+import { PermissionMode, ProjectSettings, RuntimeName } from '../../src-shared/records.ts'
+import type { CommandRunner } from '../program.ts'
+import { assignment, collected, parsed, parsedNumber } from '../values.ts'
+
+type AddOptions = {
+  name: string
+  repo: string
+  branch?: string
+  runtime: ProjectSettings['runtime']
+  permission: ProjectSettings['permission']
+  model?: string
+  arg?: string[]
+  setup?: string
+  setupLimit?: string
+  env?: Record<string, string>
+  window?: string
+  maxSessions?: number
+}
+
+const { shape } = ProjectSettings
+
+export function addProjectCommands(program: Command, run: CommandRunner): void {
+  const project = program.command('project').description('the repositories that tickets work on')
+
+  project
+    .command('add')
+    .description('check the remote and make a project of it')
+    .requiredOption('--name <name>', 'its name', parsed(shape.name))
+    .requiredOption(
+      '--repo <url>',
+      'anything that git can fetch: a URL, user@host:path, or a path',
+      parsed(shape.repo),
+    )
+    .option(
+      '--branch <branch>',
+      "the branch that work starts from (default: the remote's default branch)",
+      parsed(shape.branch.unwrap()),
+    )
+    .addOption(
+      new Option('--runtime <runtime>', 'the coding agent')
+        .choices(RuntimeName.options)
+        .default('claude-code'),
+    )
+    .addOption(
+      new Option('--permission <mode>', 'how much the runtime may do without asking')
+        .choices(PermissionMode.options)
+        .default('full'),
+    )
+    .option('--model <model>', "the runtime's model", parsed(shape.model.unwrap()))
+    .option(
+      '--arg <text>',
+      "one more argument for the runtime's command line, repeatable",
+      collected,
+    )
+    .option(
+      '--setup <command>',
+      'a shell command that prepares a fresh workspace',
+      parsed(shape.setup.unwrap()),
+    )
+    .option('--setup-limit <duration>', 'how long the set-up may take', parsed(shape.setupLimit))
+    .option('--env <name=value>', 'a variable for git, set-up and runtime, repeatable', assignment)
+    .option(
+      '--window <duration>',
+      'how long a session may wait for input: 90s, 10m, 2h, never',
+      parsed(shape.window),
+    )
+    .option(
+      '--max-sessions <number>',
+      'how many of its sessions may hold an agent at once',
+      parsedNumber(shape.maxSessions.unwrap()),
+    )
+    .action(
+      run.steering(async ({ ask, print, world }, options: AddOptions) => {
+        const { arg, ...settings } = options
+        const made = await ask((client, limit) =>
+          client.projects.add(
+            {
+              ...settings,
+              ...(arg === undefined ? {} : { runtimeArgs: arg }),
+              commandId: world.uuid(),
+            },
+            limit,
+          ),
+        )
+        print.made('project', made, `Project ${made.name} (${made.key}) is ready: ${made.id}`)
+      }),
+    )
+
+  project
+    .command('list')
+    .description('all projects, oldest first')
+    .action(
+      run.looking(async ({ ask, print }) => {
+        const projects = await ask((client, limit) => client.projects.list(undefined, limit))
+        print.list('project', projects, 'There are no projects. `ballet project add` makes one.')
+      }),
+    )
+
+  project
+    .command('show')
+    .description('one project')
+    .argument('<project>', 'its name, its id or the beginning of it', parsed(Reference))
+    .action(
+      run.looking(async ({ ask, print }, _options, ref: string) => {
+        print.one('project', await ask((client, limit) => client.projects.show({ ref }, limit)))
+      }),
+    )
+
+  project
+    .command('delete')
+    .description('forget a project that has no tickets')
+    .argument('<project>', 'its name, its id or the beginning of it', parsed(Reference))
+    .action(
+      run.steering(async ({ ask, print, world }, _options, ref: string) => {
+        const gone = await ask((client, limit) =>
+          client.projects.delete({ ref, commandId: world.uuid() }, limit),
+        )
+        print.made('project', gone, `Project ${gone.name} is deleted.`)
+      }),
+    )
+}

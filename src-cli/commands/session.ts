@@ -1,0 +1,127 @@
+import { type Command, Option } from 'commander'
+import { z } from 'zod'
+import { Reference } from '../../src-shared/ids.ts'
+import { SessionState } from '../../src-shared/records.ts'
+import type { Context } from '../context.ts'
+import { followTimeline, readTimeline } from '../follow.ts'
+import type { CommandRunner } from '../program.ts'
+import { jsonTimeline, textTimeline } from '../timeline-printer.ts'
+import { parsed, parsedNumber } from '../values.ts'
+
+const REFERENCE = "its id or the beginning of it, or its ticket's key"
+
+type ListOptions = { project?: string; ticket?: string; state?: SessionState }
+
+export function addSessionCommands(program: Command, run: CommandRunner): void {
+  const session = program.command('session').description('conversations of runtimes on tickets')
+
+  session
+    .command('list')
+    .description('all sessions, oldest first')
+    .option('--project <project>', 'only of this project', parsed(Reference))
+    .option('--ticket <ticket>', 'only of this ticket', parsed(Reference))
+    .addOption(new Option('--state <state>', 'only in this state').choices(SessionState.options))
+    .action(
+      run.looking(async ({ ask, print }, options: ListOptions) => {
+        const sessions = await ask((client, limit) => client.sessions.list(options, limit))
+        print.list('session', sessions, 'There are no sessions. `ballet ticket start` makes one.')
+      }),
+    )
+
+  session
+    .command('show')
+    .description('one session')
+    .argument('<session>', REFERENCE, parsed(Reference))
+    .action(
+      run.looking(async ({ ask, print }, _options, ref: string) => {
+        print.one('session', await ask((client, limit) => client.sessions.show({ ref }, limit)))
+      }),
+    )
+
+  session
+    .command('stop')
+    .description(
+      'stop it: its work is pushed, conversation and workspace stay, the ticket is Ready',
+    )
+    .argument('<session>', REFERENCE, parsed(Reference))
+    .action(
+      run.steering(async ({ ask, print, world }, _options, ref: string) => {
+        const stopped = await ask((client, limit) =>
+          client.sessions.stop({ ref, commandId: world.uuid() }, limit),
+        )
+        print.made(
+          'session',
+          stopped,
+          `${stopped.ticket}: ${stopped.state} ${stopped.reason}`.trim(),
+        )
+      }),
+    )
+
+  session
+    .command('finish')
+    .description('commit and push its work, then remove its workspace')
+    .argument('<session>', REFERENCE, parsed(Reference))
+    .action(
+      run.steering(async ({ ask, print, world }, _options, ref: string) => {
+        const finished = await ask((client, limit) =>
+          client.sessions.finish({ ref, commandId: world.uuid() }, limit),
+        )
+        print.made(
+          'session',
+          finished,
+          `${finished.ticket}: ${finished.state} ${finished.reason}`.trim(),
+        )
+      }),
+    )
+
+  session
+    .command('events')
+    .description('its timeline')
+    .argument('<session>', REFERENCE, parsed(Reference))
+    .option('--from <seq>', 'begin with this number', parsedNumber(z.int().min(1)))
+    .option('--follow', 'go on until it is finished, failed, cancelled or parked')
+    .action(
+      run.looking(async (context, options: { from?: number; follow?: boolean }, ref: string) => {
+        const after = (options.from ?? 1) - 1
+        if (options.follow === true) await follow(context, ref, after)
+        else await print(context, ref, after)
+      }),
+    )
+}
+
+async function print(context: Context, ref: string, after: number): Promise<void> {
+  const printer = timelineOf(context)
+  await context.ask((client) =>
+    readTimeline(client, ref, after, (events) => printer.events(events)),
+  )
+  printer.end()
+}
+
+async function follow(context: Context, ref: string, after: number): Promise<void> {
+  const { world, dataDir } = context
+  const stop = new AbortController()
+  const unlisten = world.onStop(() => stop.abort())
+  try {
+    const session = await context.ask((client, limit) => client.sessions.show({ ref }, limit))
+    await followTimeline({
+      world,
+      dataDir,
+      connection: await context.connect(),
+      session,
+      after,
+      printer: timelineOf(context),
+      showsLive: !context.print.isJson && world.stdout.columns !== undefined,
+      signal: stop.signal,
+      onHost: (is) => {
+        if (context.print.isJson) return
+        world.stderr.write(is === 'gone' ? 'The host is gone; waiting for it.\n' : 'It is back.\n')
+      },
+    })
+  } finally {
+    unlisten()
+  }
+}
+
+function timelineOf({ print: { isJson }, world: { stdout } }: Context) {
+  return isJson ? jsonTimeline(stdout) : textTimeline(stdout)
+}

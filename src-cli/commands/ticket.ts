@@ -1,0 +1,100 @@
+import { type Command, Option } from 'commander'
+import { TEXT_LIMIT } from '../../src-shared/contract.ts'
+import { Reference } from '../../src-shared/ids.ts'
+import { Priority, Stage, TicketStatus } from '../../src-shared/records.ts'
+import { textOrStdin } from '../context.ts'
+import { TicketTitle } from '../inputs.ts'
+import type { CommandRunner } from '../program.ts'
+import { parsed, parsedNumber } from '../values.ts'
+
+type AddOptions = {
+  project: string
+  title: string
+  body?: string
+  priority?: number
+  stage?: string
+  start?: boolean
+}
+
+export function addTicketCommands(program: Command, run: CommandRunner): void {
+  const ticket = program.command('ticket').description('pieces of work')
+
+  ticket
+    .command('add')
+    .description('write a ticket')
+    .requiredOption('--project <project>', 'name, id or the beginning of it', parsed(Reference))
+    .requiredOption('--title <title>', 'one line', parsed(TicketTitle))
+    .option('--body <text>', 'what is to be done; - reads the standard input')
+    .option('--priority <number>', '1 (urgent) to 5 (some day), default 3', parsedNumber(Priority))
+    .option('--stage <stage>', 'default implement', parsed(Stage))
+    .option('--start', 'give it to an agent at once')
+    .action(
+      run.steering(async ({ ask, print, world }, options: AddOptions) => {
+        const { body, ...rest } = options
+        const text = body === undefined ? undefined : await textOrStdin(body, world, TEXT_LIMIT)
+        const made = await ask((client, limit) =>
+          client.tickets.add(
+            { ...rest, ...(text === undefined ? {} : { body: text }), commandId: world.uuid() },
+            limit,
+          ),
+        )
+        print.made('ticket', made, `${made.key} ${made.title}: ${made.status}`)
+      }),
+    )
+
+  ticket
+    .command('list')
+    .description('all tickets, oldest first')
+    .option('--project <project>', 'only of this project', parsed(Reference))
+    .addOption(
+      new Option('--status <status>', 'only with this status').choices(TicketStatus.options),
+    )
+    .action(
+      run.looking(async ({ ask, print }, options: { project?: string; status?: TicketStatus }) => {
+        const tickets = await ask((client, limit) => client.tickets.list(options, limit))
+        print.list('ticket', tickets, 'There are no tickets. `ballet ticket add` makes one.')
+      }),
+    )
+
+  ticket
+    .command('show')
+    .description('one ticket')
+    .argument('<ticket>', 'its key, its id or the beginning of it', parsed(Reference))
+    .action(
+      run.looking(async ({ ask, print }, _options, ref: string) => {
+        print.one('ticket', await ask((client, limit) => client.tickets.show({ ref }, limit)))
+      }),
+    )
+
+  ticket
+    .command('start')
+    .description('give a ticket to an agent; a stopped or failed session goes on')
+    .argument('<ticket>', 'its key, its id or the beginning of it', parsed(Reference))
+    .action(
+      run.steering(async ({ ask, print, world }, _options, ref: string) => {
+        const session = await ask((client, limit) =>
+          client.tickets.start({ ref, commandId: world.uuid() }, limit),
+        )
+        print.made(
+          'session',
+          session,
+          `${session.ticket} has session ${session.id}: ${session.state}`,
+        )
+      }),
+    )
+
+  ticket
+    .command('delete')
+    .description(
+      'remove a ticket with its sessions and events; refused while work in it is not pushed',
+    )
+    .argument('<ticket>', 'its key, its id or the beginning of it', parsed(Reference))
+    .action(
+      run.steering(async ({ ask, print, world }, _options, ref: string) => {
+        const gone = await ask((client, limit) =>
+          client.tickets.delete({ ref, commandId: world.uuid() }, limit),
+        )
+        print.made('ticket', gone, `${gone.key} is deleted.`)
+      }),
+    )
+}

@@ -1,0 +1,72 @@
+import { BalletError } from '../src-shared/refusal.ts'
+import type { Client, Connection } from './connection.ts'
+import { dataFolder } from './data-folder.ts'
+import { UsageError } from './failures.ts'
+import { createPrinter, type Printer } from './output.ts'
+import type { World } from './world.ts'
+
+/** How long a command waits for its answer; looking at a remote and pushing have limits of their own below it. */
+export const ANSWER_LIMIT_MS = 180_000
+
+export type GlobalOptions = { data?: string; json?: boolean }
+
+/** What every command works with. */
+export type Context = {
+  world: World
+  print: Printer
+  dataDir: string
+  /** Whether the data folder was named, by option or environment, or is the application's own. */
+  namesFolder: boolean
+  connect(): Promise<Connection>
+  /** A client of the host and the limit for one call. */
+  ask<T>(call: (client: Client, limit: { signal: AbortSignal }) => Promise<T>): Promise<T>
+  close(): void
+}
+
+export function createContext(world: World, options: GlobalOptions): Context {
+  const dataDir = dataFolder(options.data, world)
+  let connection: Promise<Connection> | undefined
+  const connect = () => {
+    connection ??= world.connect(dataDir)
+    return connection
+  }
+  return {
+    world,
+    dataDir,
+    namesFolder: (options.data ?? world.env.BALLET_DATA ?? '') !== '',
+    print: createPrinter(world, options.json === true),
+    connect,
+    ask: async (call) =>
+      call((await connect()).client, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) }),
+    close: () => {
+      // A connection that could not be made has been told of where it was asked for.
+      connection?.then(
+        (open) => open.close(),
+        () => undefined,
+      )
+    },
+  }
+}
+
+/** An agent must not steer sessions, its own least of all; what a session started carries its marker. */
+export function refuseInsideSession(world: Pick<World, 'env'>): void {
+  if (!world.env.BALLET_SESSION) return
+  throw new BalletError({
+    code: 'caller.session',
+    message: 'This was started by a session of Ballet, and sessions may only look, not steer.',
+    hint: 'Run it from a terminal of your own.',
+  })
+}
+
+/** The text of an argument or option; `-` stands for the standard input. */
+export async function textOrStdin(text: string, world: World, limit: number): Promise<string> {
+  const whole = text === '-' ? await world.readStdin(limit) : text
+  if (whole.length > limit) {
+    throw new UsageError({
+      code: 'usage.value',
+      message: `The text has ${whole.length} characters; ${limit} is the most.`,
+      hint: 'Put the rest into a file of the repository and name the file.',
+    })
+  }
+  return whole
+}

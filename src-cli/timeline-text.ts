@@ -1,0 +1,151 @@
+import { formatDuration } from '../src-shared/duration.ts'
+import { assertNever } from '../src-shared/refusal.ts'
+import type { EventBody, FileDiff, TimelineEvent } from '../src-shared/timeline.ts'
+import { dollars } from './output.ts'
+import { oneLine, plainText } from './plain-text.ts'
+
+export type Tone = 'plain' | 'quiet' | 'strong' | 'good' | 'bad' | 'accent'
+
+/** A line of the timeline: its text and how it is to look. */
+export type TextLine = { text: string; tone: Tone }
+
+export type TextOptions = {
+  /** At most so many lines of a tool's output or a diff; all when absent. */
+  outputLines?: number
+}
+
+/** An event as people read it, without its number and time; empty for what says nothing more. */
+export function describeEvent(event: EventBody, options: TextOptions = {}): TextLine[] {
+  const lines = describeBody(event, options)
+  return event.parent === undefined
+    ? lines
+    : lines.map(({ text, tone }) => ({ text: `│ ${text}`, tone }))
+}
+
+function describeBody(event: EventBody, options: TextOptions): TextLine[] {
+  switch (event.kind) {
+    case 'session.state':
+      return [
+        line(`── ${event.to}${event.reason === '' ? '' : `: ${oneLine(event.reason)}`}`, 'quiet'),
+      ]
+    case 'turn.started':
+      return [line(`── turn ${event.turn ?? ''}`.trimEnd(), 'quiet')]
+    case 'turn.ended':
+      return [
+        line(
+          `── turn ${event.reason} · ${seconds(event.durationMs)} · ${dollars(event.costUsd)}`,
+          event.reason === 'completed' ? 'quiet' : 'bad',
+        ),
+        ...given(event.detail, 'bad'),
+        ...given(event.hint, 'strong'),
+      ]
+    case 'assistant.text':
+      return block(event.text, 'plain', cut(event))
+    case 'assistant.thinking':
+      return block(event.text, 'quiet', cut(event))
+    case 'tool.call':
+      return [line(`▸ ${oneLine(event.name)} ${oneLine(event.title)}`.trimEnd(), 'accent')]
+    case 'tool.result':
+      return describeResult(event, options)
+    case 'todo':
+      return event.items.map((item) => line(`${todoMarks[item.status]} ${oneLine(item.text)}`))
+    case 'cost':
+      return []
+    case 'request.opened':
+      return [line(`? asks to ${oneLine(event.title)}`, 'strong')]
+    case 'request.closed':
+      return [line(`  ${event.outcome} by ${event.author}`, 'quiet')]
+    case 'resume.step':
+      return [
+        line(
+          `── resume: ${oneLine(event.step)} ${event.status}${event.detail === undefined ? '' : `: ${oneLine(event.detail)}`}`,
+          event.status === 'failed' ? 'bad' : 'quiet',
+        ),
+      ]
+    case 'notice':
+      return block(
+        event.text,
+        event.level === 'error' ? 'bad' : 'quiet',
+        event.textBlob ? ' …' : '',
+      )
+    case 'input.queued':
+      return [line(`queued: ${oneLine(event.text)}`, 'quiet')]
+    case 'input.sent':
+      return []
+    case 'input.delivered':
+      return block(event.text, 'strong', event.textBlob ? ' …' : '', '» ')
+    case 'input.cancelled':
+      return [line(`cancelled: ${oneLine(event.text)}`, 'quiet')]
+    case 'input.unknown':
+      return [line(`whether this arrived is not known: ${oneLine(event.text)}`, 'bad')]
+    default:
+      return assertNever(event)
+  }
+}
+
+function describeResult(
+  event:
+    | Extract<TimelineEvent, { kind: 'tool.result' }>
+    | Extract<EventBody, { kind: 'tool.result' }>,
+  { outputLines }: TextOptions,
+): TextLine[] {
+  const lines =
+    event.diff !== undefined && event.diff.length > 0
+      ? event.diff.flatMap(describeDiff)
+      : plainText(event.output)
+          .replace(/\n+$/, '')
+          .split('\n')
+          .filter((text, at, all) => text !== '' || all.length > 1 || at > 0)
+          .map((text) => line(`  ${text}`, event.status === 'error' ? 'bad' : 'quiet'))
+  const shown = outputLines === undefined ? lines : lines.slice(0, outputLines)
+  const left = lines.length - shown.length
+  return [
+    ...shown,
+    ...(left > 0 ? [line(`  … ${left} more ${left === 1 ? 'line' : 'lines'}`, 'quiet')] : []),
+    ...(event.outputBlob === undefined ? [] : [line('  … the whole output is longer', 'quiet')]),
+    ...(event.status === 'ok' ? [] : [line(`  ${event.status}`, 'bad')]),
+  ]
+}
+
+function describeDiff({ path, patch, added, removed }: FileDiff): TextLine[] {
+  return [
+    line(`  ${oneLine(path)}  +${added} -${removed}`, 'strong'),
+    ...plainText(patch)
+      .replace(/\n$/, '')
+      .split('\n')
+      .map((text) => line(`  ${text}`, patchTone(text))),
+  ]
+}
+
+function patchTone(text: string): Tone {
+  if (text.startsWith('+')) return 'good'
+  if (text.startsWith('-')) return 'bad'
+  return 'quiet'
+}
+
+const todoMarks = { pending: '☐', active: '▶', done: '☑' } as const
+
+function cut(event: { partial?: boolean | undefined; textBlob?: string | undefined }): string {
+  if (event.partial === true) return ' … (cut off)'
+  return event.textBlob === undefined ? '' : ' …'
+}
+
+function block(text: string, tone: Tone, end = '', begin = ''): TextLine[] {
+  return `${begin}${plainText(text).replace(/\n+$/, '')}${end}`
+    .split('\n')
+    .map((part) => line(part, tone))
+}
+
+function given(text: string | undefined, tone: Tone): TextLine[] {
+  return text === undefined || text === '' ? [] : [line(`   ${oneLine(text)}`, tone)]
+}
+
+function line(text: string, tone: Tone = 'plain'): TextLine {
+  return { text, tone }
+}
+
+function seconds(ms: number): string {
+  return ms < 60_000
+    ? `${(ms / 1_000).toFixed(1)} s`
+    : formatDuration(Math.round(ms / 1_000) * 1_000)
+}

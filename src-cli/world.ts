@@ -1,0 +1,33 @@
+import type { HeadlessHostModule } from '../src-shared/headless-host.ts'
+import type { Connection } from './connection.ts'
+
+export type Terminal = {
+  write(text: string): void
+  /** Its width in cells; undefined when it is not a terminal, and nothing is cut then. */
+  columns: number | undefined
+  colour: boolean
+}
+
+/** Everything that the command line touches outside itself. */
+export type World = {
+  env: Readonly<Record<string, string | undefined>>
+  platform: NodeJS.Platform
+  home: string
+  cwd: string
+  version: string
+  stdout: Terminal
+  stderr: Terminal
+  /** The whole standard input as text; refused above `limit` UTF-16 code units. */
+  readStdin(limit: number): Promise<string>
+  connect(dataDir: string): Promise<Connection>
+  loadHost(): Promise<HeadlessHostModule>
+  /** A new folder of its own; `remove` deletes it with all that is in it. */
+  temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }>
+  /** Calls back at SIGINT and SIGTERM; the answer stops that. */
+  onStop(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void
+  /** Milliseconds that only grow. */
+  monotonic(): number
+  /** Resolves after `ms`, or as soon as the signal is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  uuid(): string
+}

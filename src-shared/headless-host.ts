@@ -1,0 +1,29 @@
+import type { HostInfo } from './contract.ts'
+
+export type HeadlessHostOptions = {
+  /** Absolute path of the data folder; made when it is not there. */
+  dataDir: string
+  /** How many agents this run has; the setting's number when absent. */
+  agents?: number
+}
+
+/** A running host without Electron. */
+export type HeadlessHost = {
+  info: HostInfo
+  /** Where clients connect. */
+  socket: string
+  /** Resolves when the host ended by itself, with what made it end. */
+  failed: Promise<Error>
+  /** Orderly and within a limit: agents hand over what they have, sessions go on at the next start. */
+  close(): Promise<void>
+  /** At once: agents are killed, sessions are reconciled at the next start. */
+  kill(): void
+}
+
+/**
+ * What the built headless host (`out/node/server.js`) exports. Programs load it by path, so that nothing of it is
+ * bundled into them. Rejects with a `BalletError`, such as `host.locked` or `storage.newer`, and changes nothing then.
+ */
+export type HeadlessHostModule = {
+  startHeadlessHost(options: HeadlessHostOptions): Promise<HeadlessHost>
+}
