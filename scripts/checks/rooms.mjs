@@ -1,0 +1,70 @@
+/**
+ * What a room may depend on. Whatever is not named here is refused, type imports included.
+ *
+ * @typedef {object} Room
+ * @property {Record<string, readonly string[] | 'all'>} rooms other rooms, and which of their files
+ * @property {boolean} node whether it may use Node's own modules
+ * @property {readonly string[]} packages
+ * @property {Record<string, string>} [computed] files that load a program by a computed address, and why
+ */
+
+const SHARED = /** @type {const} */ ({ 'src-shared': 'all' })
+const SHARED_AND_CORE = /** @type {const} */ ({ 'src-shared': 'all', 'src-core': ['index.ts'] })
+
+/** @type {Record<string, Room>} */
+export const ROOMS = {
+  'src-shared': { rooms: {}, node: false, packages: ['zod', '@orpc/contract'] },
+  'src-core': {
+    rooms: SHARED,
+    node: true,
+    packages: ['zod', 'better-sqlite3', 'uuid', '@orpc/contract', '@orpc/server'],
+  },
+  'src-agent': { rooms: SHARED, node: true, packages: ['zod'] },
+  'src-main': {
+    rooms: SHARED_AND_CORE,
+    node: true,
+    packages: ['electron', 'zod', 'pino', '@orpc/contract', '@orpc/server'],
+  },
+  'src-server': {
+    rooms: SHARED_AND_CORE,
+    node: true,
+    packages: ['zod', 'pino', 'ws', '@orpc/contract', '@orpc/server'],
+  },
+  'src-renderer': {
+    rooms: SHARED,
+    node: false,
+    packages: [
+      'react',
+      'react-dom',
+      'react-markdown',
+      'remark-gfm',
+      'remend',
+      'shiki',
+      'cmdk',
+      'zustand',
+      'zod',
+      '@base-ui/react',
+      '@tanstack/react-virtual',
+      '@orpc/client',
+      '@orpc/contract',
+    ],
+  },
+  'src-cli': {
+    rooms: { ...SHARED, 'package.json': 'all' },
+    node: true,
+    packages: ['commander', 'string-width', 'uuid', 'ws', 'zod', '@orpc/client', '@orpc/contract'],
+    computed: {
+      'real-world.ts': 'the headless host, a program of its own, for the commands that run one',
+    },
+  },
+  e2e: {
+    rooms: SHARED,
+    node: true,
+    packages: ['@playwright/test', '@axe-core/playwright', 'zod', 'ws'],
+  },
+}
+
+/** What every test may use beside what its room may. */
+export const TEST_PACKAGES = ['vitest', 'vite']
+/** Rooms that only tests may reach into. */
+export const TEST_ROOMS = /** @type {const} */ ({ e2e: 'all' })
