@@ -1,0 +1,11 @@
+/** Names of the messages between preload and main process; both rooms import them. */
+export const CONNECT = 'ballet:connect'
+export const PORT = 'ballet:port'
+export const MENU = 'ballet:menu'
+export const OPEN_EXTERNAL = 'ballet:open-external'
+export const CHOOSE_FOLDER = 'ballet:choose-folder'
+
+/** Begins the argument that tells a window's preload what it was made with, as JSON. */
+export const WINDOW_ARGUMENT = '--ballet-window='
+
+export type WindowFacts = { version: string; demoRequested: boolean }

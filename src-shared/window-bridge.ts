@@ -1,0 +1,46 @@
+/** What the preload posts to the window, with one MessagePort of the contract. */
+export const PORT_MESSAGE = 'ballet:port'
+
+/** What a person chose in the application's menu; the window carries it out. */
+export const MENU_COMMANDS = [
+  'project.new',
+  'ticket.new',
+  'ticket.start',
+  'session.interrupt',
+  'session.stop',
+  'session.finish',
+  'palette.open',
+  'doctor.open',
+  'demo.run',
+] as const
+export type MenuCommand = (typeof MENU_COMMANDS)[number]
+
+export type ApplicationVersions = {
+  ballet: string
+  electron: string
+  chrome: string
+  node: string
+}
+
+/**
+ * `window.ballet`, which the preload puts there: what the window cannot do or know by itself. Everything else goes
+ * over the port.
+ */
+export type WindowBridge = {
+  /** As Node names it: `linux`, `darwin`, `win32`. */
+  platform: string
+  versions: ApplicationVersions
+  /** The application was started to show the demo. */
+  demoRequested: boolean
+  /**
+   * Asks for a new port, which arrives as a message `PORT_MESSAGE`; the one before is closed. A page gets its first
+   * one by itself, once its scripts ran.
+   */
+  connect(): void
+  /** The answer ends it. */
+  onMenu(listener: (command: MenuCommand) => void): () => void
+  /** Opens an http, https or mailto address outside; false when it is none. */
+  openExternal(url: string): Promise<boolean>
+  /** Lets a person choose a folder; undefined when they did not. */
+  chooseFolder(): Promise<string | undefined>
+}
