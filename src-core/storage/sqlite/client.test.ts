@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock, Log } from '../../ports.ts'
 import { testStoragePort } from '../test-port.ts'
@@ -132,4 +134,65 @@ describe('the storage worker', () => {
     clock.pass()
     await expect(opening).rejects.toMatchObject({ message: expect.stringContaining('600 s') })
   })
+})
+
+describe('kill -9 of a process that commits', () => {
+  /** Commits without a pause and prints the number of each commit that was answered. */
+  const committer = `
+    import { writeSync } from 'node:fs'
+    import { Worker } from 'node:worker_threads'
+    const { worker: program, file, session, ticket, from } = JSON.parse(process.argv[2])
+    const worker = new Worker(program, { workerData: { file } })
+    let n = from
+    const next = () => {
+      n += 1
+      const event = { at: ticket.createdAt, body: { kind: 'assistant.text', turn: 1, text: String(n) } }
+      worker.postMessage({ id: n, method: 'commit', args: [{
+        at: ticket.createdAt, durability: n % 10 === 0 ? 'domain' : 'timeline', expected: [],
+        puts: [{ table: 'ticket', row: { ...ticket, title: String(n) } }], deletes: [],
+        timeline: [{ session, events: [event, event, event] }], domain: [], outbox: [], outboxDone: [],
+      }] })
+    }
+    worker.on('message', (reply) => {
+      if (reply.type === 'answer') writeSync(1, reply.id + '\\n')
+      if (reply.type === 'answer' || reply.type === 'opened') next()
+    })
+  `
+
+  it('leaves whole commits only, and every one that was answered', async () => {
+    const file = newFile()
+    const { session, ticket, commit } = smallWorld()
+    const program = join(folder, 'committer.mjs')
+    writeFileSync(program, committer)
+    const storage = await open(file)
+    await storage.commit(commit)
+    await storage.close()
+
+    let from = 0
+    for (const acknowledged of [1, 150, 400]) {
+      const start = { worker: built.file, file, session: session.id, ticket, from }
+      const child = spawn(process.execPath, [program, JSON.stringify(start)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      let last = 0
+      for await (const line of createInterface({ input: child.stdout })) {
+        last = Number(line)
+        if (last === from + acknowledged) child.kill('SIGKILL')
+      }
+      expect(last).toBeGreaterThanOrEqual(from + acknowledged)
+
+      const reopened = await open(file)
+      const title = Number((await reopened.row('ticket', ticket.id))?.title)
+      expect(title).toBeGreaterThanOrEqual(last)
+      const { events, last: lastSeq } = await reopened.timeline(session.id, { limit: 100_000 })
+      expect(lastSeq).toBe(title * 3)
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+      expect(events.map((event) => 'text' in event && event.text)).toEqual(
+        events.map((_, index) => String(Math.floor(index / 3) + 1)),
+      )
+      expect(await reopened.change()).toBe(title + 1)
+      await reopened.close()
+      from = title
+    }
+  }, 60_000)
 })
