@@ -46,6 +46,8 @@ export type ResumeFacts = {
   openCalls: readonly string[]
   storedRefs: readonly string[]
   turnCut: boolean
+  /** The last turn's number; 0 when none began yet. */
+  turn: number
 }
 
 type WithoutTurn<E> = E extends unknown ? Omit<E, 'turn'> : never
@@ -57,8 +59,13 @@ export type DriverEvent = WithoutTurn<
 
 /** What a runtime session tells, in order. */
 export type DriverSignal =
-  /** A turn began with these deliveries; none when the runtime began it by itself. */
+  /**
+   * A turn began with these deliveries; none when the runtime began it by itself. The runtime has them, but a
+   * kill right now may still lose them: that they are kept is told by `delivered`.
+   */
   | { type: 'turn.started'; at: Instant; deliveries: readonly DeliveryId[] }
+  /** The runtime's own record holds these deliveries, so that a resume finds them; comes once for each. */
+  | { type: 'delivered'; at: Instant; deliveries: readonly DeliveryId[] }
   | { type: 'event'; at: Instant; event: DriverEvent; blobs?: readonly BlobText[] }
   /** Appends to a live block; offset 0 begins it. An event with the same `block` ends it. */
   | { type: 'live'; offset: number; block: Omit<LiveBlock, 'turn'> }
