@@ -2,7 +2,15 @@ import { Worker } from 'node:worker_threads'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import type { Clock, Log } from '../../ports.ts'
 import type { Storage } from '../port.ts'
-import type { Failure, Method, Reply, Request, WorkerStart } from './worker-messages.ts'
+import {
+  complete,
+  type Failure,
+  type Method,
+  type Reply,
+  type Request,
+  type ShortAnswer,
+  type WorkerStart,
+} from './worker-messages.ts'
 
 /** Opening may bring a large database to a new version first. */
 const OPEN_LIMIT_MS = 10 * 60_000
@@ -21,6 +29,8 @@ export type SqliteStorageOptions = {
   clock: Clock
   log: Log
 }
+
+type Answer<M extends Method> = M extends 'commit' ? ShortAnswer : Awaited<ReturnType<Storage[M]>>
 
 type Pending = { resolve(value: unknown): void; reject(error: BalletError): void }
 
@@ -107,10 +117,7 @@ export async function openSqliteStorage(options: SqliteStorageOptions): Promise<
   watch(OPEN_LIMIT_MS)
   await opened
 
-  const call = <M extends Method>(
-    method: M,
-    ...args: Parameters<Storage[M]>
-  ): Promise<Awaited<ReturnType<Storage[M]>>> =>
+  const call = <M extends Method>(method: M, ...args: Parameters<Storage[M]>): Promise<Answer<M>> =>
     new Promise((resolve, reject) => {
       if (ended !== undefined) return reject(ended)
       calls += 1
@@ -134,7 +141,7 @@ export async function openSqliteStorage(options: SqliteStorageOptions): Promise<
     })
 
   return {
-    commit: (commit) => call('commit', commit),
+    commit: async (commit) => complete(await call('commit', commit), commit),
     rows: ((query) => call('rows', query)) as Storage['rows'],
     row: ((table, id) => call('row', table, id)) as Storage['row'],
     deletions: (after) => call('deletions', after),

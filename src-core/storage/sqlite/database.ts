@@ -17,8 +17,8 @@ const CHECKED_BYTES = 32 * 1024 * 1024
 const HEADER_BYTES = 100
 const MAGIC = 'SQLite format 3\0'
 
-/** SQLite writes back its log by itself at this many pages (4 MiB), inside the commit that reaches it. */
-const AUTOCHECKPOINT_PAGES = 1_000
+/** SQLite writes back its log by itself at this many pages (16 MiB), inside the commit that reaches it. */
+const AUTOCHECKPOINT_PAGES = 4_000
 
 /**
  * Opens the database, makes it where there is none, and brings an older one to this version.

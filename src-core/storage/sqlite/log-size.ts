@@ -3,13 +3,13 @@ import type { Database } from 'better-sqlite3'
 import type { Log } from '../../ports.ts'
 
 /** The write-ahead log is emptied above this, far under the 64 MiB that it must never reach for long. */
-const EMPTY_ABOVE_BYTES = 24 * 1024 * 1024
+const EMPTY_ABOVE_BYTES = 32 * 1024 * 1024
 
 /** After an attempt that did not empty it, the next waits for this much more. */
 const STEP_BYTES = 8 * 1024 * 1024
 
 /**
- * Keeps the write-ahead log small. SQLite writes it back at 4 MiB by itself, but the file keeps the size of the largest
+ * Keeps the write-ahead log small. SQLite writes it back at 16 MiB by itself, but the file keeps the size of the largest
  * commit, and grows on while another program reads.
  */
 export function createLogKeeper(db: Database, file: string, log: Log): { afterCommit(): void } {

@@ -1,6 +1,7 @@
 import type { Refusal } from '../../../src-shared/refusal.ts'
+import type { TimelineEvent } from '../../../src-shared/timeline.ts'
 import type { Log } from '../../ports.ts'
-import type { Storage } from '../port.ts'
+import type { Commit, CommitAnswer, Storage } from '../port.ts'
 
 /** What the worker thread gets as its `workerData`. */
 export type WorkerStart = { file: string }
@@ -20,3 +21,27 @@ export type Reply =
   | { type: 'answer'; id: number; value: unknown }
   | { type: 'refused'; id: number; failure: Failure }
   | { type: 'log'; level: keyof Log; message: string; fields: Record<string, unknown> }
+
+/** A commit's answer without its events: the client has their bodies and needs only their numbers. */
+export type ShortAnswer =
+  | Exclude<CommitAnswer, { outcome: 'committed' }>
+  | (Omit<Extract<CommitAnswer, { outcome: 'committed' }>, 'events'> & { seqs: number[] })
+
+export function shorten(answer: CommitAnswer): ShortAnswer {
+  if (answer.outcome !== 'committed') return answer
+  const { events, ...rest } = answer
+  return { ...rest, seqs: events.map(({ seq }) => seq) }
+}
+
+export function complete(answer: ShortAnswer, commit: Commit): CommitAnswer {
+  if (answer.outcome !== 'committed') return answer
+  const { seqs, ...rest } = answer
+  const given = commit.timeline.flatMap(({ session, events }) =>
+    events.map(({ at, body }) => ({ session, at, body })),
+  )
+  const events = seqs.flatMap((seq, index): TimelineEvent[] => {
+    const event = given[index]
+    return event === undefined ? [] : [{ session: event.session, seq, at: event.at, ...event.body }]
+  })
+  return { ...rest, events }
+}

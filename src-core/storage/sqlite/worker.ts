@@ -1,9 +1,16 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { Log } from '../../ports.ts'
-import type { Storage } from '../port.ts'
+import type { Commit } from '../port.ts'
 import { openSqliteDirect } from './direct.ts'
 import { storageFailure } from './failure.ts'
-import type { Failure, Reply, Request, WorkerStart } from './worker-messages.ts'
+import {
+  type Failure,
+  type Method,
+  type Reply,
+  type Request,
+  shorten,
+  type WorkerStart,
+} from './worker-messages.ts'
 
 /** The storage worker: opens the database named by its `workerData` and answers the port's calls until `close`. */
 async function run(port: MessagePort, { file }: WorkerStart): Promise<void> {
@@ -24,9 +31,13 @@ async function run(port: MessagePort, { file }: WorkerStart): Promise<void> {
     error: say('error'),
   }
 
-  let storage: Storage
+  let methods: Record<Method, (...args: readonly never[]) => Promise<unknown>>
   try {
-    storage = await openSqliteDirect(file, log)
+    const storage = await openSqliteDirect(file, log)
+    methods = {
+      ...storage,
+      commit: async (commit: Commit) => shorten(await storage.commit(commit)),
+    }
   } catch (error) {
     reply({ type: 'failed', failure: failure(error) })
     port.close()
@@ -34,8 +45,7 @@ async function run(port: MessagePort, { file }: WorkerStart): Promise<void> {
   }
   port.on('message', ({ id, method, args }: Request) => {
     // The client calls the port's methods with the port's arguments: both ends are of one build.
-    const call = storage[method] as (...args: readonly unknown[]) => Promise<unknown>
-    call(...args).then(
+    methods[method](...(args as never[])).then(
       (value) => {
         reply({ type: 'answer', id, value })
         if (method === 'close') port.close()
