@@ -9,7 +9,12 @@
  */
 
 const SHARED = /** @type {const} */ ({ 'src-shared': 'all' })
-const SHARED_AND_CORE = /** @type {const} */ ({ 'src-shared': 'all', 'src-core': ['index.ts'] })
+/** The hosts say their version, which stands in package.json. */
+const OF_A_HOST = /** @type {const} */ ({
+  'src-shared': 'all',
+  'src-core': ['index.ts'],
+  'package.json': 'all',
+})
 
 /** @type {Record<string, Room>} */
 export const ROOMS = {
@@ -21,12 +26,12 @@ export const ROOMS = {
   },
   'src-agent': { rooms: SHARED, node: true, packages: ['zod'] },
   'src-main': {
-    rooms: SHARED_AND_CORE,
+    rooms: OF_A_HOST,
     node: true,
     packages: ['electron', 'zod', 'pino', '@orpc/contract', '@orpc/server'],
   },
   'src-server': {
-    rooms: SHARED_AND_CORE,
+    rooms: OF_A_HOST,
     node: true,
     packages: ['zod', 'pino', 'ws', '@orpc/contract', '@orpc/server'],
   },
@@ -65,6 +70,6 @@ export const ROOMS = {
 }
 
 /** What every test may use beside what its room may. */
-export const TEST_PACKAGES = ['vitest', 'vite']
+export const TEST_PACKAGES = ['vitest', 'vite', '@orpc/server']
 /** Rooms that only tests may reach into. */
 export const TEST_ROOMS = /** @type {const} */ ({ e2e: 'all' })

@@ -13,8 +13,9 @@
  */
 
 const BAR_WIDTH = 24
-// Without a terminal a long step says how far it is, but not more often than this.
-const PLAIN_INTERVAL_MS = 5_000
+// How often a step that takes long shows its time: in place, and by a line each where it cannot be.
+const TERMINAL_INTERVAL_MS = 250
+const PLAIN_INTERVAL_MS = 10_000
 
 /** @param {number} ms */
 export function formatElapsed(ms) {
@@ -67,22 +68,18 @@ export function createReport({ stream = process.stdout, now = Date.now, verbose 
     step: async (title, work) => {
       const start = now()
       let shown = ''
-      let plainAt = start
-      let ticker
-      const draw = () => inPlace(`  … ${title} ${shown} (${formatElapsed(now() - start)})`)
+      const draw = () => {
+        const text = `  … ${title}${shown && `: ${shown}`} (${formatElapsed(now() - start)})`
+        if (tty) inPlace(text)
+        else stream.write(`${text}\n`)
+      }
       /** @param {string} text */
       const show = (text) => {
         shown = text
         if (tty) draw()
-        else if (now() - plainAt >= PLAIN_INTERVAL_MS) {
-          plainAt = now()
-          stream.write(`  … ${title}: ${shown} (${formatElapsed(now() - start)})\n`)
-        }
       }
-      if (tty) {
-        ticker = setInterval(draw, 250)
-        ticker.unref()
-      }
+      const ticker = setInterval(draw, tty ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS)
+      ticker.unref()
       try {
         const result = await work({
           detail: show,
@@ -101,7 +98,7 @@ export function createReport({ stream = process.stdout, now = Date.now, verbose 
         stream.write(`  ✗ ${title} (${formatElapsed(now() - start)})\n`)
         throw error
       } finally {
-        if (ticker !== undefined) clearInterval(ticker)
+        clearInterval(ticker)
       }
     },
   }

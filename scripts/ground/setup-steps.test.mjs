@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { isSource, sourcesHash } from './build.mjs'
 import { ensureDependencies, isInstalledAsLocked } from './dependencies.mjs'
 import { prebuiltRuns } from './native-sqlite.mjs'
@@ -146,7 +146,7 @@ describe('progress', () => {
     const written = []
     const stream = /** @type {any} */ ({
       isTTY,
-      columns: 60,
+      columns: 100,
       write: (/** @type {string} */ text) => written.push(text),
     })
     return { written, stream }
@@ -177,18 +177,23 @@ describe('progress', () => {
   })
 
   it('goes on in place on a terminal, and now and then elsewhere', async () => {
-    for (const tty of [true, false]) {
-      const { written, stream } = terminal(tty)
-      let now = 0
-      await createReport({ stream, now: () => now }).step('Load', async (step) => {
-        for (let share = 0; share < 10; share += 1) {
-          now += 1_000
-          step.progress(share * 10_000_000, 100_000_000)
-        }
-      })
-      const shares = written.filter((text) => text.includes('%'))
-      expect(shares).toHaveLength(tty ? 10 : 2)
-      expect(shares.every((text) => text.startsWith('\r') === tty)).toBe(true)
+    vi.useFakeTimers()
+    try {
+      for (const tty of [true, false]) {
+        const { written, stream } = terminal(tty)
+        await createReport({ stream }).step('Load', async (step) => {
+          step.progress(10_000_000, 40_000_000)
+          vi.advanceTimersByTime(10_000)
+          step.progress(20_000_000, 40_000_000)
+          vi.advanceTimersByTime(10_000)
+        })
+        const shares = written.filter((text) => text.includes('%'))
+        expect(shares.at(-1)).toContain('50 % 20 of 40 MB (20 s)')
+        expect(shares).toHaveLength(tty ? 2 + 2 * 40 : 2)
+        expect(shares.every((text) => text.startsWith('\r') === tty)).toBe(true)
+      }
+    } finally {
+      vi.useRealTimers()
     }
   })
 
