@@ -1,0 +1,196 @@
+import { join } from 'node:path'
+import { RPCHandler } from '@orpc/server/message-port'
+import { app, type BrowserWindow, shell } from 'electron'
+import { createHostLog, type Host, openHost } from '../src-core/index.ts'
+import { BalletError, type Refusal } from '../src-shared/refusal.ts'
+import type { MenuCommand } from '../src-shared/window-bridge.ts'
+import { BUILT } from './built-files.ts'
+import { MENU } from './channels.ts'
+import { guardContents } from './guard.ts'
+import { setMenu } from './menu.ts'
+import { REFUSAL_PAGE, servePages, WINDOW_PAGE } from './own-pages.ts'
+import { describeRefusal, PAGE_ACTIONS } from './refusal-page.ts'
+import { createUtilityLauncher } from './utility-launcher.ts'
+import { bringToFront, load, openWindow } from './window.ts'
+import { createWindowPorts } from './window-ports.ts'
+
+/** Over what agents get to hand over what they have. */
+const CLOSE_LIMIT_MS = 15_000
+
+export type DesktopOptions = { dataDir: string; version: string; demo: boolean }
+
+/** The application: one window and the host behind it, until it quits. */
+export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
+  const log = createHostLog(dataDir)
+  let window: BrowserWindow | undefined
+  let host: Host | undefined
+  let refusal: Refusal | undefined
+  let opening: Promise<void> = Promise.resolve()
+  let closing: Promise<void> | undefined
+
+  process.on('uncaughtException', (error) => {
+    log.error('the main process failed', { error })
+    process.stderr.write(`Ballet failed: ${error.stack ?? error.message}\n`)
+    host?.kill()
+    app.exit(1)
+  })
+  process.on('unhandledRejection', (error) => log.error('a failure was seen by nobody', { error }))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (closing === undefined) app.quit()
+      else endNow()
+    })
+  }
+
+  guardContents(log, doPageAction)
+  const ports = createWindowPorts(log, (contents) =>
+    window?.webContents === contents ? window : undefined,
+  )
+
+  app.on('second-instance', (_event, _argv, _cwd, given) => {
+    show()
+    if (wantsDemo(given)) send('demo.run')
+  })
+  app.on('activate', () => show())
+  app.on('window-all-closed', () => {
+    if (process.platform !== 'darwin') app.quit()
+  })
+  app.on('before-quit', (event) => {
+    event.preventDefault()
+    closing ??= close()
+  })
+
+  app.whenReady().then(ready, (error: unknown) => {
+    log.error('the application did not become ready', { error })
+    app.exit(1)
+  })
+
+  function ready(): void {
+    servePages(BUILT.window, () =>
+      describeRefusal(refusal ?? { code: 'host.running', message: 'Ballet runs.' }, dataDir),
+    )
+    setMenu(() => window, showFolder)
+    show()
+    open()
+  }
+
+  function show(): void {
+    if (!app.isReady() || closing !== undefined) return
+    if (window !== undefined) {
+      bringToFront(window)
+      return
+    }
+    window = openWindow({
+      page: refusal === undefined ? WINDOW_PAGE : REFUSAL_PAGE,
+      preload: BUILT.preload,
+      placeFile: join(dataDir, 'window.json'),
+      facts: { version, demoRequested: demo },
+      log,
+    })
+    window.on('closed', () => {
+      window = undefined
+    })
+  }
+
+  function open(): void {
+    const wasRefused = refusal !== undefined
+    refusal = undefined
+    opening = openHost({
+      kind: 'desktop',
+      version,
+      dataDir,
+      log,
+      launcher: createUtilityLauncher(BUILT.agent, log),
+      programs: { storageWorker: BUILT.storageWorker, modelServer: BUILT.modelServer },
+    }).then(
+      (opened) => {
+        host = opened
+        const handler = new RPCHandler(opened.router)
+        ports.serve((port) => {
+          handler.upgrade(port)
+          port.start()
+        })
+        opened.failed.then(refuse, () => undefined)
+        if (wasRefused && window !== undefined) load(window, WINDOW_PAGE, log)
+      },
+      (error: unknown) => refuse(error),
+    )
+  }
+
+  function refuse(error: unknown): void {
+    refusal = asRefusal(error)
+    log.error('the host cannot run', { error })
+    process.stderr.write(`Ballet cannot start: ${refusal.message}\n`)
+    if (window !== undefined) load(window, REFUSAL_PAGE, log)
+  }
+
+  function doPageAction(address: string): boolean {
+    switch (address) {
+      case PAGE_ACTIONS.retry:
+        opening = opening.then(() => {
+          if (refusal !== undefined && closing === undefined) open()
+        })
+        return true
+      case PAGE_ACTIONS.folder:
+        showFolder()
+        return true
+      case PAGE_ACTIONS.quit:
+        app.quit()
+        return true
+      default:
+        return false
+    }
+  }
+
+  function showFolder(): void {
+    shell.openPath(dataDir).then(
+      (problem) => {
+        if (problem !== '') log.warn('the data folder could not be shown', { problem })
+      },
+      (error: unknown) => log.warn('the data folder could not be shown', { error }),
+    )
+  }
+
+  function send(command: MenuCommand): void {
+    window?.webContents.send(MENU, command)
+  }
+
+  /** Lets the host end in order, within a limit, then ends the process. */
+  async function close(): Promise<void> {
+    window?.setTitle('Ballet is stopping …')
+    const timer = setTimeout(endNow, CLOSE_LIMIT_MS)
+    try {
+      await opening
+      await host?.close()
+    } catch (error) {
+      log.error('the host did not end in order', { error })
+    } finally {
+      clearTimeout(timer)
+    }
+    leave()
+  }
+
+  function endNow(): void {
+    log.warn('the host is ended at once')
+    host?.kill()
+    leave()
+  }
+
+  function leave(): void {
+    app.exit(refusal === undefined ? 0 : 1)
+  }
+}
+
+function asRefusal(error: unknown): Refusal {
+  if (error instanceof BalletError) return error.toRefusal()
+  const message = error instanceof Error ? error.message : String(error)
+  return {
+    code: 'host.failed',
+    message: `The host could not start: ${message}`,
+    hint: 'The log, in the folder logs of the data folder, says more.',
+  }
+}
+
+function wantsDemo(given: unknown): boolean {
+  return typeof given === 'object' && given !== null && 'demo' in given && given.demo === true
+}

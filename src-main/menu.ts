@@ -1,0 +1,66 @@
+import { app, type BrowserWindow, Menu, type MenuItemConstructorOptions } from 'electron'
+import type { MenuCommand } from '../src-shared/window-bridge.ts'
+import { MENU } from './channels.ts'
+
+/** The application's menu: the system's usual entries, and Ballet's own, which the window carries out. */
+export function setMenu(window: () => BrowserWindow | undefined, showFolder: () => void): void {
+  const own = (
+    label: string,
+    command: MenuCommand,
+    accelerator?: string,
+  ): MenuItemConstructorOptions => ({
+    label,
+    ...(accelerator === undefined ? {} : { accelerator }),
+    click: () => window()?.webContents.send(MENU, command),
+  })
+  const isMac = process.platform === 'darwin'
+  Menu.setApplicationMenu(
+    Menu.buildFromTemplate([
+      ...(isMac ? [{ role: 'appMenu' } as const] : []),
+      {
+        label: '&File',
+        submenu: [
+          own('New &Ticket', 'ticket.new', 'CmdOrCtrl+N'),
+          own('New &Project', 'project.new', 'CmdOrCtrl+Shift+N'),
+          { type: 'separator' },
+          own('Run the &Demo', 'demo.run'),
+          { label: 'Show the Data &Folder', click: showFolder },
+          { type: 'separator' },
+          isMac ? { role: 'close' } : { role: 'quit' },
+        ],
+      },
+      { role: 'editMenu' },
+      {
+        label: '&View',
+        submenu: [
+          own('Command &Palette', 'palette.open', 'CmdOrCtrl+K'),
+          { type: 'separator' },
+          { role: 'reload' },
+          { role: 'toggleDevTools' },
+          { type: 'separator' },
+          { role: 'resetZoom' },
+          { role: 'zoomIn' },
+          { role: 'zoomOut' },
+          { role: 'togglefullscreen' },
+        ],
+      },
+      {
+        label: '&Session',
+        submenu: [
+          own('&Start the Ticket', 'ticket.start'),
+          own('&Interrupt', 'session.interrupt', 'CmdOrCtrl+.'),
+          own('S&top', 'session.stop'),
+          own('&Finish', 'session.finish'),
+        ],
+      },
+      { role: 'windowMenu' },
+      {
+        role: 'help',
+        submenu: [
+          own('&Check this Machine', 'doctor.open'),
+          ...(isMac ? [] : [{ label: '&About Ballet', click: () => app.showAboutPanel() }]),
+        ],
+      },
+    ]),
+  )
+}

@@ -1,0 +1,63 @@
+import {
+  type BrowserWindow,
+  dialog,
+  ipcMain,
+  MessageChannelMain,
+  type MessagePortMain,
+  type WebContents,
+} from 'electron'
+import type { Log } from '../src-core/index.ts'
+import { CHOOSE_FOLDER, CONNECT, OPEN_EXTERNAL, PORT } from './channels.ts'
+import { isOwnPage } from './guard.ts'
+import { openOutside } from './outside.ts'
+
+export type WindowPorts = {
+  /** From now on what windows ask is answered, also what they asked before. */
+  serve(upgrade: (port: MessagePortMain) => void): void
+}
+
+/**
+ * Hands every page of ours that asks one port of its own. A page may ask before the host is open: what it sends waits
+ * in its port.
+ */
+export function createWindowPorts(
+  log: Log,
+  windowOf: (contents: WebContents) => BrowserWindow | undefined,
+): WindowPorts {
+  const current = new Map<WebContents, MessagePortMain>()
+  let upgrade: ((port: MessagePortMain) => void) | undefined
+
+  ipcMain.on(CONNECT, (event) => {
+    const { sender, senderFrame } = event
+    if (senderFrame === null || !isOwnPage(senderFrame)) {
+      log.warn('a page that is not ours asked for a port', { page: senderFrame?.url })
+      return
+    }
+    current.get(sender)?.close()
+    const { port1, port2 } = new MessageChannelMain()
+    current.set(sender, port1)
+    port1.once('close', () => {
+      if (current.get(sender) === port1) current.delete(sender)
+    })
+    upgrade?.(port1)
+    senderFrame.postMessage(PORT, null, [port2])
+  })
+
+  ipcMain.handle(OPEN_EXTERNAL, async (event, address: unknown) =>
+    isOwnPage(event.senderFrame) && typeof address === 'string' ? openOutside(address) : false,
+  )
+
+  ipcMain.handle(CHOOSE_FOLDER, async (event) => {
+    const window = windowOf(event.sender)
+    if (!isOwnPage(event.senderFrame) || window === undefined) return undefined
+    const { filePaths } = await dialog.showOpenDialog(window, { properties: ['openDirectory'] })
+    return filePaths[0]
+  })
+
+  return {
+    serve: (next) => {
+      upgrade = next
+      for (const port of current.values()) next(port)
+    },
+  }
+}
