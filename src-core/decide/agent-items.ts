@@ -1,0 +1,323 @@
+import type { AgentItem, BlobText } from '../../src-shared/agent-wire.ts'
+import type { InputId, Instant } from '../../src-shared/ids.ts'
+import type { Usage } from '../../src-shared/records.ts'
+import { assertNever } from '../../src-shared/refusal.ts'
+import type { EventBody, LiveBlock } from '../../src-shared/timeline.ts'
+import type { Ids } from '../ports.ts'
+import type { LeaseRow } from '../storage/rows.ts'
+import { type Change, changeOf, type Decision } from './change.ts'
+import { endLease } from './item-end.ts'
+import { commitMessage } from './session-commands.ts'
+import { SessionDraft, type SessionFacts } from './session-draft.ts'
+import { isOver } from './session-states.ts'
+import { type CutFacts, cutTurn } from './turn-cut.ts'
+
+/** Items of one lease, the first of which nobody stored yet. */
+export type Items = {
+  /** Number of the last item. */
+  last: number
+  items: readonly AgentItem[]
+  blobs: readonly BlobText[]
+}
+
+/** What is known of the running turn while its agent lives. */
+export type RunningTurn = {
+  /** The session's cost before it. */
+  costBefore: number
+  /** What began it. */
+  inputs: readonly InputId[]
+}
+
+export type ItemsState = Pick<CutFacts, 'turnEvents' | 'live'> & {
+  facts: SessionFacts
+  running: RunningTurn | null
+  lease: LeaseRow
+  /** `left`: the agent is gone and left them; nothing can be delivered to it. */
+  agent: 'there' | 'left'
+}
+
+export type ItemsAnswer = {
+  draft: SessionDraft
+  /** The last item of the lease was among them. */
+  ended: boolean
+  running: RunningTurn | null
+}
+
+const rowEvents: ReadonlySet<EventBody['kind']> = new Set(['turn.started', 'turn.ended', 'cost'])
+
+const isPlain = (item: AgentItem) => item.type === 'event' && !rowEvents.has(item.event.kind)
+
+/** Events that change no row are stored without reading one; null when there are others. */
+export function storePlainItems(lease: LeaseRow, { last, items, blobs }: Items): Change | null {
+  if (!items.every(isPlain)) return null
+  return changeOf({
+    durability: 'timeline',
+    advance: { lease: lease.id, last },
+    timeline: [
+      {
+        session: lease.sessionId,
+        events: items.flatMap((item) =>
+          item.type === 'event' ? [{ at: item.at, body: item.event }] : [],
+        ),
+        blobs,
+      },
+    ],
+  })
+}
+
+/** An item whose loss in a power cut the next resume would not find out by itself. */
+const mustLast = (item: AgentItem) => item.type !== 'event' || item.event.kind === 'turn.ended'
+
+/** What an agent's items do to the rows, and the events that Core adds to theirs, in order. */
+export function takeItems(
+  state: ItemsState,
+  batch: Items,
+  now: Instant,
+  ids: Ids,
+): Decision<ItemsAnswer> {
+  const fold = new ItemFold(state, now)
+  for (const blob of batch.blobs) fold.draft.blob(blob)
+  for (const item of batch.items) fold.take(item)
+  if (state.agent === 'there' && !fold.ended && !fold.hold) fold.draft.deliver(ids)
+  return {
+    answer: { draft: fold.draft, ended: fold.ended, running: fold.running },
+    change: {
+      ...fold.draft.change(),
+      durability: batch.items.some(mustLast) ? 'domain' : 'timeline',
+      advance: { lease: state.lease.id, last: batch.last },
+    },
+  }
+}
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+  }
+}
+
+/** Why a session waits after a turn, and what a person can do; nothing where all went well. */
+function afterTurn(event: Extract<EventBody, { kind: 'turn.ended' }>): [string, string] {
+  const { detail = '', hint } = event
+  switch (event.reason) {
+    case 'completed':
+      return ['', '']
+    case 'interrupted':
+      return ['interrupted', '']
+    case 'failed':
+      return [detail || 'the turn failed', hint ?? 'Send a message to try again.']
+    case 'limit':
+      return [detail || 'a limit was reached', hint ?? 'Send a message to go on.']
+    case 'killed':
+      return [detail || 'the turn was cut', hint ?? 'Send a message to go on.']
+    default:
+      return assertNever(event.reason)
+  }
+}
+
+class ItemFold {
+  readonly draft: SessionDraft
+  ended = false
+  /** Queued inputs wait for something new: the runtime just refused to take them. */
+  hold = false
+  running: RunningTurn | null
+  readonly #state: ItemsState
+  readonly #now: Instant
+  /** False for a lease that ended before: its events are kept, and the session goes on without it. */
+  readonly #current: boolean
+  readonly #turnEvents: EventBody[]
+  #live: readonly LiveBlock[]
+
+  constructor(state: ItemsState, now: Instant) {
+    this.#state = state
+    this.#now = now
+    this.draft = new SessionDraft(state.facts, now)
+    this.#current = state.facts.session.leaseId === state.lease.id
+    this.#turnEvents = [...state.turnEvents]
+    this.#live = state.live
+    this.running = state.running
+  }
+
+  take(item: AgentItem): void {
+    const { draft } = this
+    switch (item.type) {
+      case 'event':
+        this.#event(item.event, item.at)
+        break
+      case 'workspace':
+        draft.set({ baseCommit: item.baseCommit })
+        break
+      case 'ready':
+        this.#ready(item)
+        break
+      case 'delivered':
+        this.#delivered((input) => input.delivery === item.delivery)
+        break
+      case 'undelivered':
+        this.#undelivered(item)
+        break
+      case 'pushed':
+        draft.set({ pushedCommit: item.commit })
+        break
+      case 'refused':
+        this.#refused(item)
+        break
+      case 'ended':
+        this.ended = true
+        this.#ended(item)
+        break
+      default:
+        assertNever(item)
+    }
+  }
+
+  #event(event: Extract<AgentItem, { type: 'event' }>['event'], at: Instant): void {
+    const { draft } = this
+    draft.event(event, at)
+    this.#turnEvents.push(event)
+    if (event.kind === 'turn.started') this.#turnStarted(event, at)
+    if ('block' in event) this.#live = this.#live.filter(({ block }) => block !== event.block)
+    if (event.kind === 'turn.ended') this.#turnEnded(event)
+    if (event.kind === 'cost') {
+      draft.set({
+        costUsd: Math.max(draft.session.costUsd, event.costUsd),
+        ...(event.contextTokens === undefined ? {} : { contextTokens: event.contextTokens }),
+        ...(event.contextWindow === undefined ? {} : { contextWindow: event.contextWindow }),
+      })
+    }
+  }
+
+  #turnStarted(event: Extract<EventBody, { kind: 'turn.started' }>, at: Instant): void {
+    const { draft } = this
+    const number = event.turn ?? draft.session.turn + 1
+    if (!this.#current) {
+      draft.set({ turn: Math.max(draft.session.turn, number) })
+      return
+    }
+    this.running = { costBefore: draft.session.costUsd, inputs: event.inputs }
+    if (draft.session.state === 'waiting') draft.move('working')
+    draft.set({ turn: number, turnStartedAt: at })
+    // The agent may have had no turn to interrupt when it was told.
+    if (draft.session.pending === 'interrupt') {
+      draft.tell({ type: 'turn.interrupt', lease: this.#state.lease.id })
+    }
+  }
+
+  #turnEnded(event: Extract<EventBody, { kind: 'turn.ended' }>): void {
+    const { draft } = this
+    const { session } = draft
+    const { running } = this
+    this.running = null
+    draft.set({
+      costUsd: Math.max(session.costUsd, (running?.costBefore ?? 0) + event.costUsd),
+      usage: addUsage(session.usage, event.usage),
+    })
+    if (!this.#current) return
+    // A runtime that ended a turn in order has recorded what began it, also where it does not say so.
+    if (running !== null && event.reason !== 'killed') {
+      this.#delivered((input) => running.inputs.includes(input.id))
+    }
+    draft.set({
+      turnStartedAt: null,
+      ...(session.pending === 'interrupt' ? { pending: null } : {}),
+      ...(event.reason === 'killed' ? { turnCut: true } : {}),
+    })
+    if (session.state !== 'working') return
+    const [reason, hint] = afterTurn(event)
+    draft.move('waiting', reason, hint)
+  }
+
+  #ready(item: Extract<AgentItem, { type: 'ready' }>): void {
+    const { draft } = this
+    draft.set({ conversation: item.conversation, runtimeVersion: item.runtimeVersion })
+    const { state, reason } = draft.session
+    if (!this.#current || (state !== 'starting' && state !== 'resuming')) return
+    // What was brought back of the last turn may have begun one that nothing ends.
+    const cause = reason || 'the last turn was cut'
+    this.#cut({ detail: cause, hint: 'Send a message to go on.' })
+    for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
+    const { turnCut, pending, leaseId } = draft.session
+    if (turnCut) draft.move('waiting', cause, 'Send a message to go on.')
+    else draft.move('waiting')
+    draft.set({ queuedAt: null })
+    if (pending === 'interrupt') draft.set({ pending: null })
+    if (pending === 'finish' && leaseId !== null) {
+      draft.tell({
+        type: 'session.finish',
+        lease: leaseId,
+        message: commitMessage(this.#state.facts),
+      })
+    }
+  }
+
+  #delivered(which: (input: SessionDraft['inputs'][number]) => boolean): void {
+    const told = this.draft.sent.filter(which)
+    for (const input of told) this.draft.changeInput(input, { state: 'delivered' })
+    if (told.length > 0) this.draft.set({ turnCut: false })
+  }
+
+  #undelivered(item: Extract<AgentItem, { type: 'undelivered' }>): void {
+    const { draft } = this
+    const held = draft.sent.filter((input) => input.delivery === item.delivery)
+    if (held.length === 0) return
+    for (const input of held) {
+      if (item.fate === 'never') draft.changeInput(input, { state: 'queued', delivery: null })
+      else draft.changeInput(input, { state: 'unknown' })
+    }
+    const { state, turnStartedAt, pending } = draft.session
+    if (state !== 'working' || turnStartedAt !== null) return
+    draft.move('waiting', item.reason, 'Send a message to try again.')
+    const interrupted = pending === 'interrupt'
+    if (interrupted) draft.set({ pending: null })
+    const message = interrupted && draft.queued.some(({ inputKind }) => inputKind === 'interrupt')
+    if (item.fate === 'never' && !message) this.hold = true
+  }
+
+  #refused(item: Extract<AgentItem, { type: 'refused' }>): void {
+    const { draft } = this
+    const { message, hint = '' } = item.refusal
+    draft.event(
+      {
+        kind: 'notice',
+        level: 'error',
+        code: item.refusal.code,
+        text: hint === '' ? message : `${message} ${hint}`,
+      },
+      item.at,
+    )
+    if (!this.#current || draft.session.pending !== item.what) return
+    draft.set({ pending: null })
+    // Nothing more is done for a person who wanted it to end.
+    this.hold = true
+    draft.move(draft.session.state, message, hint)
+  }
+
+  #ended(item: Extract<AgentItem, { type: 'ended' }>): void {
+    const { draft } = this
+    if (this.#current) {
+      this.#cut({
+        detail: item.refusal?.message ?? `the session ended (${item.outcome})`,
+        hint: item.refusal?.hint ?? '',
+      })
+    }
+    const late = !this.#current
+    if (late && (item.outcome !== 'finished' || isOver(draft.session.state))) return
+    endLease(draft, this.#state.lease, item, this.#now)
+  }
+
+  #cut(cause: { detail: string; hint: string }): void {
+    cutTurn(
+      this.draft,
+      {
+        turnEvents: this.#turnEvents,
+        live: this.#live,
+        costBefore: this.running?.costBefore ?? null,
+      },
+      this.#now,
+      cause,
+    )
+    this.#live = []
+  }
+}

@@ -1,0 +1,55 @@
+import type { AgentItem } from '../../src-shared/agent-wire.ts'
+import type { Instant } from '../../src-shared/ids.ts'
+import { assertNever } from '../../src-shared/refusal.ts'
+import type { LeaseRow } from '../storage/rows.ts'
+import { close, park, STOPPED } from './session-commands.ts'
+import type { SessionDraft } from './session-draft.ts'
+
+type Ended = Extract<AgentItem, { type: 'ended' }>
+
+/** The agent let go of the session in an orderly way, and said how. */
+export function endLease(draft: SessionDraft, lease: LeaseRow, item: Ended, now: Instant): void {
+  draft.lease({
+    ...lease,
+    endedAt: lease.endedAt ?? now,
+    endReason: item.outcome,
+    // An agent whose runtime failed may not have found everything that it started.
+    reaped: lease.reaped || item.outcome !== 'failed',
+  })
+  const { workspace, pending } = draft.session
+  draft.set({
+    leaseId: null,
+    agent: null,
+    turnStartedAt: null,
+    workspace: item.kept ? workspace : null,
+  })
+  const message = item.refusal?.message ?? ''
+  const hint = item.refusal?.hint
+  const outcome = item.outcome !== 'finished' && pending === 'stop' ? 'stopped' : item.outcome
+  switch (outcome) {
+    case 'finished':
+      if (draft.session.state === 'working' || draft.session.state === 'starting') {
+        draft.move('waiting')
+      }
+      close(draft)
+      draft.set({ workspace: item.kept ? workspace : null })
+      break
+    case 'stopped':
+      park(draft, message === '' ? STOPPED : `${STOPPED}; ${message}`, hint)
+      break
+    case 'failed':
+      draft.move(
+        'failed',
+        message || 'the session failed',
+        hint ?? 'Send a message or start the ticket to try again.',
+      )
+      draft.set({ pending: null, queuedAt: null })
+      break
+    case 'released':
+      draft.move('resuming', draft.session.turnCut ? draft.session.reason : '')
+      draft.set({ queuedAt: now, pending: pending === 'finish' ? 'finish' : null })
+      break
+    default:
+      assertNever(outcome)
+  }
+}

@@ -1,0 +1,87 @@
+import type { Instant } from '../../src-shared/ids.ts'
+import type { LeaseRow } from '../storage/rows.ts'
+import type { Decision } from './change.ts'
+import { park, STOPPED } from './session-commands.ts'
+import { SessionDraft, type SessionFacts } from './session-draft.ts'
+import { isLive } from './session-states.ts'
+import { type CutFacts, cutTurn } from './turn-cut.ts'
+
+/** How a lease ended: `LeaseRow.endReason`. */
+export type LeaseEndReason =
+  | 'finished'
+  | 'stopped'
+  | 'failed'
+  | 'released'
+  | 'agent died'
+  | 'agent died before it was ready'
+  | 'host restarted'
+
+/** After so many agents in a row died before the session was ready, it is not tried again by itself. */
+export const UNREADY_LIMIT = 3
+
+export type LeaseEndState = CutFacts & {
+  facts: SessionFacts
+  lease: LeaseRow
+  /** Earlier leases of the session, the latest first. */
+  earlier: readonly LeaseRow[]
+}
+
+export type LeaseLoss = {
+  reason: Extract<LeaseEndReason, 'agent died' | 'host restarted'>
+  /** What happened, for people: `agent-2 died (SIGKILL)`. */
+  detail: string
+}
+
+const neverReady: LeaseEndReason = 'agent died before it was ready'
+
+/** An agent or the host is gone: the session waits for another agent, ahead of new work. */
+export function loseLease(
+  state: LeaseEndState,
+  loss: LeaseLoss,
+  now: Instant,
+): Decision<SessionDraft> {
+  const { facts, lease } = state
+  const draft = new SessionDraft(facts, now)
+  const before = facts.session
+  const unready = before.state === 'starting' || before.state === 'resuming'
+  const reason: LeaseEndReason = loss.reason === 'agent died' && unready ? neverReady : loss.reason
+  draft.lease({ ...lease, endedAt: now, endReason: reason, reaped: false })
+  if (before.leaseId !== lease.id) return { answer: draft, change: draft.change() }
+
+  const running = before.turnStartedAt !== null
+  cutTurn(draft, state, now, {
+    detail: loss.detail,
+    hint: 'The session is brought back; what was lost is told to the runtime with your next message.',
+  })
+  draft.set({ leaseId: null, agent: null })
+  if (!isLive(before.state)) return { answer: draft, change: draft.change() }
+
+  if (before.pending === 'stop') {
+    park(draft, `${STOPPED}; ${loss.detail} before its last work was pushed`)
+  } else if (reason === neverReady && failures(state) >= UNREADY_LIMIT) {
+    draft.move(
+      'failed',
+      `${loss.detail}, time number ${UNREADY_LIMIT} in a row before the session was ready`,
+      'Look into the log of the host, then send a message or start the ticket to try again.',
+    )
+    draft.set({ pending: null, queuedAt: null })
+  } else {
+    const what = running ? `${loss.detail} in the middle of a turn` : loss.detail
+    // A session that was cut before and not told of it yet still has that to say.
+    draft.move(
+      'resuming',
+      before.turnCut && !running && before.reason !== '' ? before.reason : what,
+    )
+    draft.set({
+      queuedAt: now,
+      pending: before.pending === 'finish' ? 'finish' : null,
+    })
+  }
+  return { answer: draft, change: draft.change() }
+}
+
+/** How many leases in a row, with this one, ended before the session was ready. */
+function failures(state: LeaseEndState): number {
+  const others = state.earlier.findIndex((lease) => lease.endReason !== neverReady)
+  return 1 + (others < 0 ? state.earlier.length : others)
+}

@@ -1,0 +1,120 @@
+import { type Instant, ProjectId } from '../../src-shared/ids.ts'
+import type { ProjectSettings } from '../../src-shared/records.ts'
+import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { Ids } from '../ports.ts'
+import type { ProjectRow } from '../storage/rows.ts'
+import { changeOf, type Decision } from './change.ts'
+import { folded } from './references.ts'
+
+const KEY_LIMIT = 10
+
+/**
+ * The key that begins a project's tickets' keys: letters and digits of its name in upper case, beginning with a
+ * letter, at most 10; `P` for a name that has none; a number behind it where another project has the key.
+ */
+export function projectKey(name: string, taken: ReadonlySet<string>): string {
+  const plain = name
+    .normalize('NFKD')
+    .toUpperCase()
+    .replace(/[^A-Z0-9]/g, '')
+  const key = plain.replace(/^[0-9]+/, '').slice(0, KEY_LIMIT) || 'P'
+  if (!taken.has(key)) return key
+  for (let number = 2; ; number += 1) {
+    const numbered = `${key.slice(0, KEY_LIMIT - String(number).length)}${number}`
+    if (!taken.has(numbered)) return numbered
+  }
+}
+
+/** Refuses a name that another project has, also in other letter case. */
+export function checkProjectName(projects: readonly ProjectRow[], name: string): Result<undefined> {
+  const same = projects.find((project) => folded(project.name) === folded(name))
+  if (same === undefined) return accept(undefined)
+  return refuse(
+    'project.exists',
+    `There is a project named ${JSON.stringify(same.name)} already.`,
+    'Choose another name, or delete that project first.',
+  )
+}
+
+const rowOf = (settings: ProjectSettings, branch: string) => ({
+  name: settings.name,
+  repo: settings.repo,
+  branch,
+  runtime: settings.runtime,
+  permission: settings.permission,
+  model: settings.model ?? null,
+  runtimeArgs: settings.runtimeArgs,
+  setup: settings.setup ?? null,
+  setupLimit: settings.setupLimit,
+  env: settings.env,
+  window: settings.window,
+  maxSessions: settings.maxSessions ?? null,
+})
+
+/** `branch` is the one that the remote was found to have. */
+export function addProject(
+  state: { projects: readonly ProjectRow[] },
+  command: { settings: ProjectSettings; branch: string },
+  now: Instant,
+  ids: Ids,
+): Result<Decision<ProjectRow>> {
+  const free = checkProjectName(state.projects, command.settings.name)
+  if (!free.ok) return free
+  const row: ProjectRow = {
+    ...rowOf(command.settings, command.branch),
+    id: ProjectId.parse(ids.uuid()),
+    key: projectKey(command.settings.name, new Set(state.projects.map(({ key }) => key))),
+    nextNumber: 1,
+    createdAt: now,
+  }
+  return accept({
+    answer: row,
+    change: changeOf({
+      puts: [{ table: 'project', row }],
+      domain: [
+        { kind: 'project.added', subject: row.id, data: { name: row.name, repo: row.repo } },
+      ],
+    }),
+  })
+}
+
+/** Gives a project other settings; its name, key and tickets stay. */
+export function changeProject(
+  project: ProjectRow,
+  command: { settings: ProjectSettings; branch: string },
+): Decision<ProjectRow> {
+  const row: ProjectRow = {
+    ...project,
+    ...rowOf(command.settings, command.branch),
+    name: project.name,
+  }
+  return {
+    answer: row,
+    change: changeOf({
+      puts: [{ table: 'project', row }],
+      domain: [{ kind: 'project.changed', subject: row.id, data: { repo: row.repo } }],
+    }),
+  }
+}
+
+/** Its mirror is removed afterwards, also when the host ends first. */
+export function deleteProject(
+  state: { project: ProjectRow; tickets: number },
+  ids: Ids,
+): Result<Decision<ProjectRow>> {
+  const { project, tickets } = state
+  if (tickets > 0) {
+    return refuse(
+      'project.not-empty',
+      `The project ${JSON.stringify(project.name)} has ${tickets === 1 ? 'a ticket' : 'tickets'}.`,
+      'Delete its tickets first.',
+    )
+  }
+  return accept({
+    answer: project,
+    change: changeOf({
+      deletes: [{ table: 'project', id: project.id }],
+      outbox: [{ id: ids.uuid(), effect: 'mirror.remove', data: { project: project.id } }],
+    }),
+  })
+}

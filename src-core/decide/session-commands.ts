@@ -1,0 +1,225 @@
+import { InputId, type Instant } from '../../src-shared/ids.ts'
+import type { InputKind } from '../../src-shared/records.ts'
+import { accept, assertNever, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { Ids } from '../ports.ts'
+import type { InputRow } from '../storage/rows.ts'
+import type { Decision } from './change.ts'
+import { SessionDraft, type SessionFacts } from './session-draft.ts'
+import { bringBack } from './tickets.ts'
+
+type Taken = Result<Decision<SessionDraft>>
+
+const unchanged = (draft: SessionDraft): Taken => accept({ answer: draft, change: null })
+
+const changed = (draft: SessionDraft): Taken => accept({ answer: draft, change: draft.change() })
+
+function over(facts: SessionFacts): Result<never> | null {
+  const { state } = facts.session
+  if (state !== 'finished' && state !== 'cancelled') return null
+  return refuse(
+    `session.${state}`,
+    `The session of ${facts.ticket.key} is ${state}.`,
+    'Start the ticket again for a new session.',
+  )
+}
+
+function queueText(
+  draft: SessionDraft,
+  inputKind: InputKind,
+  text: string,
+  input: InputId | undefined,
+  now: Instant,
+  ids: Ids,
+): InputId {
+  const id = input ?? InputId.parse(ids.uuid())
+  draft.queue({ id, sessionId: draft.session.id, inputKind, text, author: 'person' })
+  const { state } = draft.session
+  if (state === 'parked' || state === 'failed') bringBack(draft, now)
+  draft.deliver(ids)
+  return id
+}
+
+/** `existing`: the stored input of the command's own id, which makes it a repetition. */
+export type SendState = { facts: SessionFacts; existing: InputRow | undefined }
+
+export type Send = { text: string; input?: InputId | undefined }
+
+function reused(existing: InputRow, facts: SessionFacts): Result<never> | null {
+  if (existing.sessionId === facts.session.id) return null
+  return refuse(
+    'input.exists',
+    `The input ${existing.id} belongs to another session.`,
+    'Give each message an id of its own.',
+  )
+}
+
+/** Stores a message; it is delivered when the running turn ends, or at once when none runs. */
+export function send(
+  { facts, existing }: SendState,
+  command: Send,
+  now: Instant,
+  ids: Ids,
+): Result<Decision<{ draft: SessionDraft; input: InputId }>> {
+  const draft = new SessionDraft(facts, now)
+  if (existing !== undefined) {
+    return (
+      reused(existing, facts) ?? accept({ answer: { draft, input: existing.id }, change: null })
+    )
+  }
+  const refused = over(facts)
+  if (refused !== null) return refused
+  if (facts.session.pending === 'finish') {
+    return refuse(
+      'session.finishing',
+      `The session of ${facts.ticket.key} is being finished.`,
+      'Send the message when that was not possible, or start the ticket again afterwards.',
+    )
+  }
+  const input = queueText(draft, 'message', command.text, command.input, now, ids)
+  return accept({ answer: { draft, input }, change: draft.change() })
+}
+
+export type Interrupt = { text?: string | undefined; input?: InputId | undefined }
+
+/**
+ * Stops the running turn; the text is delivered next, after what was queued before it. Where no turn runs there
+ * is nothing to stop, and the text is a message like any other.
+ */
+export function interrupt(
+  { facts, existing }: SendState,
+  command: Interrupt,
+  now: Instant,
+  ids: Ids,
+): Taken {
+  const draft = new SessionDraft(facts, now)
+  if (existing !== undefined) return reused(existing, facts) ?? unchanged(draft)
+  const refused = over(facts)
+  if (refused !== null) return refused
+  const { state, pending, leaseId } = facts.session
+  if (state === 'working' && leaseId !== null) {
+    if (command.text !== undefined) {
+      queueText(draft, 'interrupt', command.text, command.input, now, ids)
+    }
+    if (pending === null) {
+      draft.set({ pending: 'interrupt' })
+      draft.tell({ type: 'turn.interrupt', lease: leaseId })
+    }
+    return changed(draft)
+  }
+  if (command.text === undefined) return unchanged(draft)
+  const sent = send({ facts, existing }, { text: command.text, input: command.input }, now, ids)
+  if (!sent.ok) return sent
+  return accept({ answer: sent.value.answer.draft, change: sent.value.change })
+}
+
+export const STOPPED = 'stopped by a person'
+
+/** Interrupts what runs, pushes a snapshot and keeps conversation and workspace; the ticket is Ready again. */
+export function stop(facts: SessionFacts, now: Instant): Taken {
+  const draft = new SessionDraft(facts, now)
+  const { state, pending, leaseId } = facts.session
+  switch (state) {
+    case 'queued':
+      draft.move('cancelled', STOPPED)
+      draft.set({ queuedAt: null })
+      for (const input of draft.queued) draft.changeInput(input, { state: 'cancelled' })
+      draft.ticketStatus('Ready')
+      return changed(draft)
+    case 'failed':
+      park(draft, STOPPED)
+      return changed(draft)
+    case 'starting':
+    case 'waiting':
+    case 'working':
+    case 'resuming':
+      if (leaseId === null) {
+        park(draft, STOPPED)
+        return changed(draft)
+      }
+      if (pending === 'stop') return unchanged(draft)
+      draft.set({ pending: 'stop' })
+      draft.tell({ type: 'session.stop', lease: leaseId })
+      return changed(draft)
+    case 'parking':
+    case 'parked':
+    case 'cancelled':
+      return unchanged(draft)
+    case 'finished':
+      return refuse(
+        'session.finished',
+        `The session of ${facts.ticket.key} is finished: there is nothing to stop.`,
+        'Start the ticket again for a new session.',
+      )
+    default:
+      return assertNever(state)
+  }
+}
+
+/** The session lets go of its agent and waits for a person to start it again. */
+export function park(draft: SessionDraft, reason: string, hint = RESUME_HINT): void {
+  draft.move('parked', reason, hint)
+  draft.set({ pending: null, queuedAt: null })
+  draft.ticketStatus('Ready')
+}
+
+const RESUME_HINT = 'Send a message or start the ticket to go on.'
+
+/** Commits what is uncommitted, pushes, and only then removes the workspace. */
+export function finish(facts: SessionFacts, now: Instant): Taken {
+  const draft = new SessionDraft(facts, now)
+  const { session, ticket } = facts
+  if (session.pending === 'finish' || session.state === 'finished') return unchanged(draft)
+  const refused = (why: string, hint: string) =>
+    refuse(`session.${session.state}`, `The session of ${ticket.key} ${why}.`, hint)
+  switch (session.state) {
+    case 'waiting':
+      if (session.leaseId === null) break
+      if (session.pending === 'stop') {
+        return refuse(
+          'session.stopping',
+          `The session of ${ticket.key} is being stopped.`,
+          'Finish it when it is stopped.',
+        )
+      }
+      draft.set({ pending: 'finish' })
+      draft.tell({ type: 'session.finish', lease: session.leaseId, message: commitMessage(facts) })
+      return changed(draft)
+    case 'parked':
+    case 'failed':
+      if (session.workspace === null) {
+        close(draft)
+        return changed(draft)
+      }
+      bringBack(draft, now)
+      draft.set({ pending: 'finish' })
+      return changed(draft)
+    case 'working':
+      return refused('is working', 'Wait for the end of its turn, or interrupt it first.')
+    case 'cancelled':
+      return refused('is cancelled', 'Start the ticket again for a new session.')
+    case 'queued':
+      return refused('waits for an agent and has done nothing yet', 'Stop it instead.')
+    case 'starting':
+    case 'resuming':
+    case 'parking':
+      break
+    default:
+      return assertNever(session.state)
+  }
+  return refused(`is ${session.state}`, 'Finish it when it waits for input, or stop it.')
+}
+
+/** Of the commit that holds what was uncommitted at a finish. */
+export function commitMessage({ ticket }: Pick<SessionFacts, 'ticket'>): string {
+  return `${ticket.title}\n\nTicket: ${ticket.key}\n`
+}
+
+/** The session is finished by a person, and with it the ticket is done. */
+export function close(draft: SessionDraft): void {
+  for (const input of draft.inputs) {
+    draft.changeInput(input, { state: input.state === 'queued' ? 'cancelled' : 'unknown' })
+  }
+  draft.move('finished')
+  draft.set({ pending: null, queuedAt: null, workspace: null, turnStartedAt: null })
+  draft.ticketStatus('Done')
+}

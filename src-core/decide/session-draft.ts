@@ -1,0 +1,218 @@
+import type { BlobText, Delivery, ToAgent } from '../../src-shared/agent-wire.ts'
+import { DeliveryId, type Instant } from '../../src-shared/ids.ts'
+import type { SessionState, TicketStatus } from '../../src-shared/records.ts'
+import type { EventBody } from '../../src-shared/timeline.ts'
+import type { Ids } from '../ports.ts'
+import { cutPreface } from '../sessions/prompt.ts'
+import type { DomainEvent, RowPut } from '../storage/port.ts'
+import type { InputRow, LeaseRow, SessionRow, TicketRow } from '../storage/rows.ts'
+import { type Change, changeOf, type Tell } from './change.ts'
+import { type InlineText, inlineText } from './large-text.ts'
+import { canMove } from './session-states.ts'
+
+/** What every decision about a session is made on. */
+export type SessionFacts = {
+  session: SessionRow
+  /** Number of the session's last event. */
+  lastSeq: number
+  ticket: TicketRow
+  /** Those that are queued or sent, in the order of their positions. */
+  inputs: readonly InputRow[]
+}
+
+/** One session while a decision changes it; `change` is what came of it. */
+export class SessionDraft {
+  readonly #facts: SessionFacts
+  readonly #now: Instant
+  #session: SessionRow
+  #ticket: TicketRow
+  #inputs: InputRow[]
+  readonly #changedInputs = new Map<string, InputRow>()
+  readonly #leases: LeaseRow[] = []
+  readonly #events: { at: Instant; body: EventBody }[] = []
+  readonly #blobs = new Map<string, BlobText>()
+  readonly #domain: DomainEvent[] = []
+  readonly #tell: Tell[] = []
+  readonly #texts = new Map<string, InlineText>()
+
+  constructor(facts: SessionFacts, now: Instant) {
+    this.#facts = facts
+    this.#now = now
+    this.#session = facts.session
+    this.#ticket = facts.ticket
+    this.#inputs = [...facts.inputs]
+  }
+
+  get session(): SessionRow {
+    return this.#session
+  }
+
+  get ticket(): TicketRow {
+    return this.#ticket
+  }
+
+  /** Queued and sent ones, as they are by now. */
+  get inputs(): readonly InputRow[] {
+    return this.#inputs
+  }
+
+  get queued(): readonly InputRow[] {
+    return this.#inputs.filter((input) => input.state === 'queued')
+  }
+
+  get sent(): readonly InputRow[] {
+    return this.#inputs.filter((input) => input.state === 'sent')
+  }
+
+  /** Number that the next event will get. */
+  get nextSeq(): number {
+    return this.#facts.lastSeq + this.#events.length + 1
+  }
+
+  set(fields: Partial<SessionRow>): void {
+    this.#session = { ...this.#session, ...fields, updatedAt: this.#now }
+  }
+
+  /** Marks the session as changed, so that who follows the records sees its counts anew. */
+  touch(): void {
+    this.set({})
+  }
+
+  event(body: EventBody, at: Instant = this.#now): void {
+    this.#events.push({ at, body })
+  }
+
+  blob(blob: BlobText | null): void {
+    if (blob !== null) this.#blobs.set(blob.id, blob)
+  }
+
+  /** Goes to another state; a transition that the table does not have is a defect of the caller. */
+  move(to: SessionState, reason = '', hint = ''): void {
+    const from = this.#session.state
+    if (from === to) {
+      this.set({ reason, hint })
+      return
+    }
+    if (!canMove(from, to)) {
+      throw new Error(`A session cannot go from ${from} to ${to}.`)
+    }
+    this.set({ state: to, reason, hint })
+    this.event({ kind: 'session.state', from, to, reason })
+    if (to !== 'working' && from !== 'working') {
+      this.domain({ kind: 'session.state', subject: this.#session.id, data: { from, to, reason } })
+    }
+  }
+
+  domain(event: DomainEvent): void {
+    this.#domain.push(event)
+  }
+
+  ticketStatus(status: TicketStatus): void {
+    if (this.#ticket.status === status) return
+    const { status: from, id } = this.#ticket
+    this.#ticket = { ...this.#ticket, status, updatedAt: this.#now }
+    this.domain({ kind: 'ticket.status', subject: id, data: { from, to: status } })
+  }
+
+  /** Adds an input at the end of the queue. */
+  queue(
+    input: Omit<InputRow, 'state' | 'position' | 'delivery' | 'createdAt' | 'updatedAt'>,
+  ): void {
+    const row: InputRow = {
+      ...input,
+      state: 'queued',
+      // Later inputs are told by later events.
+      position: this.nextSeq,
+      delivery: null,
+      createdAt: this.#now,
+      updatedAt: this.#now,
+    }
+    this.#inputs.push(row)
+    this.#changedInputs.set(row.id, row)
+    this.#inputEvent(row)
+    this.touch()
+  }
+
+  /** An input's state becomes another one, told by the event of that name. */
+  changeInput(
+    input: InputRow,
+    change: Pick<InputRow, 'state'> & Partial<Pick<InputRow, 'delivery'>>,
+  ): void {
+    const row: InputRow = { ...input, ...change, updatedAt: this.#now }
+    this.#changedInputs.set(row.id, row)
+    const open = row.state === 'queued' || row.state === 'sent'
+    this.#inputs = this.#inputs.flatMap((each) =>
+      each.id === row.id ? (open ? [row] : []) : [each],
+    )
+    this.#inputEvent(row)
+    this.touch()
+  }
+
+  /**
+   * Hands every queued input to the agent as one delivery, if the session waits for its next turn.
+   * What was handed over and is not told of yet holds back what comes after it.
+   */
+  deliver(ids: Ids): void {
+    const { state, leaseId, pending, turnCut, reason } = this.#session
+    const queued = this.queued
+    if (state !== 'waiting' || leaseId === null || queued.length === 0 || this.sent.length > 0)
+      return
+    if (pending === 'stop' || pending === 'finish') return
+    const id = DeliveryId.parse(ids.uuid())
+    const delivery: Delivery = {
+      id,
+      inputs: queued.map((input) => input.id),
+      text: queued.map((input) => input.text).join('\n\n'),
+      ...(turnCut ? { preface: cutPreface(reason) } : {}),
+    }
+    for (const input of queued) this.changeInput(input, { state: 'sent', delivery: id })
+    this.move('working')
+    this.tell({ type: 'input.deliver', lease: leaseId, delivery })
+  }
+
+  /** To the agent that holds the session; nothing when none does. */
+  tell(message: Extract<ToAgent, { lease: string }>): void {
+    this.#tell.push({ lease: message.lease, message })
+  }
+
+  lease(row: LeaseRow): void {
+    this.#leases.push(row)
+  }
+
+  change(): Change {
+    const puts: RowPut[] = []
+    if (this.#ticket !== this.#facts.ticket) puts.push({ table: 'ticket', row: this.#ticket })
+    if (this.#session !== this.#facts.session) puts.push({ table: 'session', row: this.#session })
+    for (const row of this.#leases) puts.push({ table: 'lease', row })
+    for (const row of this.#changedInputs.values()) puts.push({ table: 'input', row })
+    return changeOf({
+      puts,
+      timeline:
+        this.#events.length === 0
+          ? []
+          : [
+              {
+                session: this.#session.id,
+                events: this.#events,
+                blobs: [...this.#blobs.values()],
+              },
+            ],
+      domain: this.#domain,
+      tell: this.#tell,
+    })
+  }
+
+  #inputEvent(row: InputRow): void {
+    const cut = this.#texts.get(row.id) ?? inlineText(row.text)
+    this.#texts.set(row.id, cut)
+    this.blob(cut.blob)
+    const fields = {
+      input: row.id,
+      inputKind: row.inputKind,
+      text: cut.text,
+      author: row.author,
+      ...(cut.id === null ? {} : { textBlob: cut.id }),
+    }
+    this.event({ kind: `input.${row.state}`, ...fields })
+  }
+}

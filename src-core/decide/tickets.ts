@@ -1,0 +1,175 @@
+import { InputId, type Instant, SessionId, TicketId, TicketKey } from '../../src-shared/ids.ts'
+import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { Ids } from '../ports.ts'
+import type { InputRow, ProjectRow, SessionRow, TicketRow } from '../storage/rows.ts'
+import { changeOf, type Decision } from './change.ts'
+import { SessionDraft, type SessionFacts } from './session-draft.ts'
+import { isLive, isOver } from './session-states.ts'
+
+export type TicketAddition = {
+  title: string
+  body: string
+  priority: number
+  stage: string
+}
+
+export function addTicket(
+  project: ProjectRow,
+  command: TicketAddition,
+  now: Instant,
+  ids: Ids,
+): Decision<{ ticket: TicketRow; project: ProjectRow }> {
+  const ticket: TicketRow = {
+    id: TicketId.parse(ids.uuid()),
+    projectId: project.id,
+    key: TicketKey.parse(`${project.key}-${project.nextNumber}`),
+    title: command.title,
+    body: command.body,
+    status: 'Backlog',
+    stage: command.stage,
+    priority: command.priority,
+    createdAt: now,
+    updatedAt: now,
+  }
+  const counted = { ...project, nextNumber: project.nextNumber + 1 }
+  return {
+    answer: { ticket, project: counted },
+    change: changeOf({
+      puts: [
+        { table: 'project', row: counted },
+        { table: 'ticket', row: ticket },
+      ],
+      domain: [{ kind: 'ticket.added', subject: ticket.id, data: { key: ticket.key } }],
+    }),
+  }
+}
+
+/** The branch of all sessions of a ticket: two desktops on one remote never meet. */
+export function ticketBranch(ticket: TicketRow): string {
+  return `ballet/${ticket.key}-${ticket.id.slice(-6)}`
+}
+
+/** What a session has to say of itself before it ran. */
+function newSession(
+  ticket: TicketRow,
+  project: ProjectRow,
+  earlier: SessionRow | undefined,
+  now: Instant,
+  ids: Ids,
+): SessionRow {
+  return {
+    id: SessionId.parse(ids.uuid()),
+    ticketId: ticket.id,
+    projectId: project.id,
+    stage: ticket.stage,
+    runtime: project.runtime,
+    runtimeVersion: null,
+    model: project.model,
+    permission: project.permission,
+    conversation: null,
+    state: 'queued',
+    reason: '',
+    hint: '',
+    leaseId: null,
+    agent: null,
+    branch: ticketBranch(ticket),
+    baseCommit: null,
+    // The branch is the ticket's: what an earlier session pushed to it is Ballet's own.
+    pushedCommit: earlier?.pushedCommit ?? null,
+    workspace: null,
+    parkAt: null,
+    turn: 0,
+    turnStartedAt: null,
+    turnCut: false,
+    pending: null,
+    costUsd: 0,
+    usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+    contextTokens: null,
+    contextWindow: null,
+    queuedAt: now,
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+export type StartState = {
+  ticket: TicketRow
+  project: ProjectRow
+  /** The ticket's newest session, if it has one. */
+  newest: SessionFacts | undefined
+}
+
+/**
+ * Gives a ticket to an agent: its live session when it has one, its parked or failed one, which goes on, or a
+ * new one, whose first message is the ticket.
+ */
+export function startTicket(
+  { ticket, project, newest }: StartState,
+  now: Instant,
+  ids: Ids,
+): Decision<SessionDraft> {
+  if (newest !== undefined && isLive(newest.session.state)) {
+    return { answer: new SessionDraft(newest, now), change: null }
+  }
+  if (newest !== undefined && !isOver(newest.session.state)) {
+    const draft = new SessionDraft(newest, now)
+    bringBack(draft, now)
+    return { answer: draft, change: draft.change() }
+  }
+  const session = newSession(ticket, project, newest?.session, now, ids)
+  const draft = new SessionDraft({ session, lastSeq: 0, ticket, inputs: [] }, now)
+  draft.event({ kind: 'session.state', from: null, to: 'queued', reason: '' })
+  draft.domain({ kind: 'session.added', subject: session.id, data: { ticket: ticket.key } })
+  draft.queue({
+    id: InputId.parse(ids.uuid()),
+    sessionId: session.id,
+    inputKind: 'message',
+    text: ticket.body.trim() === '' ? ticket.title : `${ticket.title}\n\n${ticket.body}`,
+    author: 'person',
+  })
+  draft.ticketStatus('In progress')
+  return { answer: draft, change: draft.change() }
+}
+
+/** A parked or failed session waits for an agent again. */
+export function bringBack(draft: SessionDraft, now: Instant): void {
+  draft.move('resuming')
+  draft.set({ queuedAt: now, pending: null })
+  draft.ticketStatus('In progress')
+}
+
+export type DeletionState = {
+  ticket: TicketRow
+  sessions: readonly SessionRow[]
+}
+
+/** Refused while a session of the ticket is live. Kept workspaces are removed before the rows go. */
+export function checkTicketDeletion({ ticket, sessions }: DeletionState): Result<undefined> {
+  const live = sessions.find((session) => isLive(session.state))
+  if (live === undefined) return accept(undefined)
+  return refuse(
+    'ticket.live',
+    `The ticket ${ticket.key} has a session that is ${live.state}.`,
+    'Stop or finish the session first.',
+  )
+}
+
+/** Removes the rows of a ticket; its timelines, blobs and leases go with its sessions. */
+export function deleteTicket(
+  state: DeletionState & { openInputs: readonly InputRow[] },
+  outboxId: string,
+): Result<Decision<TicketRow>> {
+  const free = checkTicketDeletion(state)
+  if (!free.ok) return free
+  return accept({
+    answer: state.ticket,
+    change: changeOf({
+      deletes: [
+        ...state.openInputs.map(({ id }) => ({ table: 'input' as const, id })),
+        ...state.sessions.map(({ id }) => ({ table: 'session' as const, id })),
+        { table: 'ticket', id: state.ticket.id },
+      ],
+      outboxDone: [outboxId],
+    }),
+  })
+}

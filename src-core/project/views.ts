@@ -1,0 +1,102 @@
+import type { TicketKey } from '../../src-shared/ids.ts'
+import type { Input, Project, Session, Ticket } from '../../src-shared/records.ts'
+import type { InputRow, ProjectRow, SessionRow, TicketRow } from '../storage/rows.ts'
+
+/** A project as clients see it: of its environment only the names. */
+export function viewProject(row: ProjectRow): Project {
+  return {
+    id: row.id,
+    key: row.key,
+    name: row.name,
+    repo: row.repo,
+    branch: row.branch,
+    runtime: row.runtime,
+    permission: row.permission,
+    ...(row.model === null ? {} : { model: row.model }),
+    runtimeArgs: [...row.runtimeArgs],
+    ...(row.setup === null ? {} : { setup: row.setup }),
+    setupLimit: row.setupLimit,
+    window: row.window,
+    ...(row.maxSessions === null ? {} : { maxSessions: row.maxSessions }),
+    envNames: Object.keys(row.env).sort(),
+    createdAt: row.createdAt,
+  }
+}
+
+export function viewTicket(row: TicketRow, projectName: string): Ticket {
+  return {
+    id: row.id,
+    key: row.key,
+    project: projectName,
+    projectId: row.projectId,
+    title: row.title,
+    body: row.body,
+    status: row.status,
+    stage: row.stage,
+    priority: row.priority,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  }
+}
+
+/** What a session's view says besides its own row. */
+export type SessionJoin = {
+  ticketKey: TicketKey
+  title: string
+  projectName: string
+  queuedInputs: number
+  lastSeq: number
+}
+
+export function viewSession(row: SessionRow, join: SessionJoin): Session {
+  return {
+    id: row.id,
+    ticket: join.ticketKey,
+    ticketId: row.ticketId,
+    project: join.projectName,
+    projectId: row.projectId,
+    title: join.title,
+    stage: row.stage,
+    runtime: row.runtime,
+    runtimeVersion: row.runtimeVersion,
+    model: row.model,
+    permission: row.permission,
+    conversation: row.conversation,
+    state: row.state,
+    reason: row.reason,
+    hint: row.hint,
+    agent: row.agent,
+    branch: row.branch,
+    workspace: row.workspace,
+    parkAt: row.parkAt,
+    openQuestions: 0,
+    queuedInputs: join.queuedInputs,
+    turn: row.turn,
+    turnStartedAt: row.turnStartedAt,
+    costUsd: row.costUsd,
+    usage: row.usage,
+    contextTokens: row.contextTokens,
+    contextWindow: row.contextWindow,
+    lastSeq: join.lastSeq,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  }
+}
+
+export function viewInput(row: InputRow): Input {
+  return {
+    id: row.id,
+    session: row.sessionId,
+    inputKind: row.inputKind,
+    state: row.state,
+    text: row.text,
+    author: row.author,
+    delivery: row.delivery,
+    createdAt: row.createdAt,
+  }
+}
+
+/** Whether clients that follow the records hold the input. */
+export function isOpenInput(row: Pick<InputRow, 'state'>): boolean {
+  return row.state === 'queued' || row.state === 'sent' || row.state === 'unknown'
+}

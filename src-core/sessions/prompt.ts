@@ -1,0 +1,11 @@
+/** Appended to the runtime's own system prompt. */
+export const SESSION_PROMPT = `You work on one ticket for a person who watches this session in Ballet.
+You are in a git clone of your own, on a branch of your own that nobody else writes. Do the ticket's work here.
+You need not commit and must not push or switch branches: Ballet commits what is uncommitted and pushes the branch when the person finishes the ticket. Commit yourself where separate commits help the reader.
+End your turn when the work is done, or when you need something from the person: say briefly what you did, what you checked, and what is open. The person's next message continues this conversation.`
+
+/** What the first message after a cut turn begins with. */
+export function cutPreface(reason: string): string {
+  const cause = reason === '' ? '' : ` (${reason})`
+  return `Your last turn was cut off before its end${cause}. Commands that were running have been ended, and their results may be missing. Check the state of the files before you go on.`
+}
