@@ -1,0 +1,79 @@
+import { type BalletClient, type BalletConnection, connectTo } from './ballet-client.ts'
+import { BALLET_PROGRAM, type CommandResult, runBallet } from './command-line.ts'
+import { jsonLines, type Program, startProgram } from './program.ts'
+import { waitFor } from './wait-for.ts'
+
+/** `ballet serve` on a data folder, as a process of its own. */
+export type HeadlessHost = {
+  readonly pid: number
+  readonly dataDir: string
+  readonly client: BalletClient
+  /** `ballet` on this data folder, with `--json`. */
+  cli(...args: string[]): Promise<CommandResult>
+  /** `kill -9`; resolves when it is gone. */
+  kill(): Promise<void>
+  /** SIGTERM; gives the exit code. */
+  stop(): Promise<number | null>
+  isRunning(): boolean
+  /** Everything that it printed on standard error. */
+  stderr(): string
+}
+
+export type HeadlessHostOptions = {
+  readonly dataDir: string
+  readonly env: Readonly<Record<string, string>>
+  /** Default 1. */
+  readonly agents?: number
+}
+
+/**
+ * Starts the host and waits until it serves.
+ * @throws Error with what it printed, when it ends before that
+ */
+export async function startHeadlessHost(options: HeadlessHostOptions): Promise<HeadlessHost> {
+  const { dataDir, env, agents = 1 } = options
+  const program = startServing(options)
+  await waitFor(
+    'the host to serve',
+    () => {
+      if (!program.isRunning()) return true
+      return jsonLines(program.stdout()).some((line) => line.ready === true)
+    },
+    { timeoutMs: 20_000, state: () => program.stdout() + program.stderr() },
+  )
+  if (!program.isRunning()) {
+    const { code, stdout, stderr } = await program.ended
+    throw new Error(`The host with ${agents} agents ended with ${code}:\n${stdout}${stderr}`)
+  }
+  let connection: BalletConnection
+  try {
+    connection = await connectTo(dataDir)
+  } catch (error) {
+    program.child.kill('SIGKILL')
+    throw error
+  }
+  return {
+    pid: program.pid,
+    dataDir,
+    client: connection.client,
+    cli: (...args) => runBallet([...args, '--data', dataDir, '--json'], { env }),
+    kill: async () => {
+      program.child.kill('SIGKILL')
+      await program.exited
+      connection.close()
+    },
+    stop: async () => {
+      connection.close()
+      program.child.kill('SIGTERM')
+      return program.exited
+    },
+    isRunning: program.isRunning,
+    stderr: program.stderr,
+  }
+}
+
+/** Starts `ballet serve` and does not wait for anything. */
+export function startServing({ dataDir, env, agents = 1 }: HeadlessHostOptions): Program {
+  const args = ['serve', '--data', dataDir, '--agents', String(agents), '--json']
+  return startProgram(process.execPath, [BALLET_PROGRAM, ...args], { env })
+}

@@ -1,0 +1,27 @@
+import type { Step } from '../model/script.ts'
+
+/** A script as a person would put it into a text for the model. */
+export function script(...steps: Step[]): string {
+  return `@@${JSON.stringify(steps)}@@`
+}
+
+export function bash(command: string, text?: string): Step {
+  return { tool: 'Bash', input: { command }, ...(text === undefined ? {} : { text }) }
+}
+
+export function write(file: string, content: string, text?: string): Step {
+  return {
+    tool: 'Write',
+    input: { file_path: `{{cwd}}/${file}`, content },
+    ...(text === undefined ? {} : { text }),
+  }
+}
+
+export function say(text: string): Step {
+  return { text }
+}
+
+/** A tool that runs until a file is there (at most a minute). */
+export function untilFile(file: string): string {
+  return `for i in $(seq 1200); do [ -e '${file}' ] && break; sleep 0.05; done`
+}

@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest'
+import type { Session } from '../../src-shared/records.ts'
+import type { TimelineEvent } from '../../src-shared/timeline.ts'
+import { timelineFaults } from './timeline-checks.ts'
+
+const good: Record<string, unknown>[] = [
+  { kind: 'session.state', from: null, to: 'queued', reason: '' },
+  { kind: 'input.queued', input: 'i1' },
+  { kind: 'session.state', from: 'queued', to: 'starting', reason: '' },
+  { kind: 'session.state', from: 'starting', to: 'waiting', reason: '' },
+  { kind: 'input.sent', input: 'i1' },
+  { kind: 'input.delivered', input: 'i1' },
+  { kind: 'turn.started', turn: 1, inputs: ['i1'] },
+  { kind: 'session.state', from: 'waiting', to: 'working', reason: '' },
+  { kind: 'tool.call', turn: 1, callId: 'c1', ref: 'r1' },
+  { kind: 'tool.result', turn: 1, callId: 'c1', ref: 'r1' },
+  { kind: 'turn.ended', turn: 1 },
+  { kind: 'session.state', from: 'working', to: 'waiting', reason: '' },
+]
+
+function faults(bodies: readonly Record<string, unknown>[], session: Partial<Session> = {}) {
+  const events = bodies.map((body, index) => ({ session: 's', seq: index + 1, ...body }))
+  const facts = { id: 's', state: 'waiting', agent: 'agent-1', turn: 1, lastSeq: events.length }
+  return timelineFaults(
+    events as unknown as TimelineEvent[],
+    { ...facts, ...session } as unknown as Session,
+  )
+}
+
+const without = (index: number) => good.filter((_, at) => at !== index)
+const doubled = (index: number) =>
+  good.flatMap((body, at) => (at === index ? [body, body] : [body]))
+
+it('finds nothing in a good timeline', () => {
+  expect(faults(good)).toEqual([])
+})
+
+it('finds whatever is missing', () => {
+  for (const index of good.keys()) expect(faults(without(index)), `${index}`).not.toEqual([])
+})
+
+it('finds whatever stands twice', () => {
+  for (const index of good.keys()) expect(faults(doubled(index)), `${index}`).not.toEqual([])
+})
+
+it('finds gaps and doubled numbers', () => {
+  expect(faults(good.map((body, index) => (index === 3 ? { ...body, seq: 3 } : body)))).toEqual([
+    'number 3 stands at place 4',
+  ])
+  expect(faults(good, { lastSeq: 11 })).toEqual(['the session says 11 events, there are 12'])
+})
+
+it('finds a session that tells something else than its timeline', () => {
+  expect(faults(good, { state: 'working' })).toHaveLength(2)
+  expect(faults(good, { agent: null })).toEqual(['the session is waiting with agent null'])
+  expect(faults(good, { turn: 2 })).toEqual(['the session says turn 2, not 1'])
+})
+
+it('finds an input that is delivered to two turns', () => {
+  const again = [...good, { kind: 'turn.started', turn: 2, inputs: ['i1'] }]
+  expect(faults([...again, { kind: 'turn.ended', turn: 2 }], { turn: 2 })).toEqual([
+    'input i1 started two turns',
+  ])
+})

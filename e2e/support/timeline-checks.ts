@@ -1,0 +1,167 @@
+import type { Session, SessionState } from '../../src-shared/records.ts'
+import type { TimelineEvent } from '../../src-shared/timeline.ts'
+import { ofKind, showEvents } from './watch.ts'
+
+const LEGAL: Readonly<Record<SessionState, readonly SessionState[]>> = {
+  queued: ['starting', 'parked', 'failed', 'cancelled', 'finished'],
+  starting: ['waiting', 'working', 'resuming', 'parked', 'failed', 'finished', 'cancelled', 'queued'],
+  waiting: ['working', 'resuming', 'parked', 'parking', 'failed', 'finished', 'cancelled'],
+  working: ['waiting', 'resuming', 'parked', 'parking', 'failed', 'finished', 'cancelled'],
+  parking: ['parked', 'waiting', 'working', 'failed'],
+  parked: ['resuming', 'finished', 'cancelled'],
+  resuming: ['waiting', 'working', 'parked', 'failed', 'finished', 'cancelled'],
+  failed: ['resuming', 'starting', 'queued', 'finished', 'parked', 'cancelled'],
+  finished: [],
+  cancelled: [],
+}
+
+const INPUT_BEFORE: Readonly<Record<string, readonly (string | undefined)[]>> = {
+  // Back to queued: the runtime certainly never got it.
+  'input.queued': [undefined, 'input.sent'],
+  'input.sent': ['input.queued'],
+  'input.delivered': ['input.sent'],
+  'input.cancelled': ['input.queued'],
+  'input.unknown': ['input.sent'],
+}
+
+/**
+ * Everything that is wrong with a session's whole timeline, as sentences; none when it is as the contract has it:
+ * numbers without gap or doubling, each tool call with its one result, turns that begin and end, inputs that live
+ * once, states that follow each other and tell the truth about the session.
+ */
+export function timelineFaults(events: readonly TimelineEvent[], session: Session): string[] {
+  return [
+    ...numberFaults(events, session),
+    ...toolFaults(events, session),
+    ...turnFaults(events, session),
+    ...inputFaults(events),
+    ...stateFaults(events, session),
+    ...doubledRefs(events),
+  ]
+}
+
+/** @throws Error with the faults and the timeline */
+export function checkTimeline(events: readonly TimelineEvent[], session: Session): void {
+  const faults = timelineFaults(events, session)
+  if (faults.length === 0) return
+  throw new Error(`The timeline is wrong:\n- ${faults.join('\n- ')}\n\n${showEvents(events)}`)
+}
+
+function numberFaults(events: readonly TimelineEvent[], session: Session): string[] {
+  const faults = events.flatMap((event, index) =>
+    event.seq === index + 1 ? [] : [`number ${event.seq} stands at place ${index + 1}`],
+  )
+  const others = events.filter((event) => event.session !== session.id)
+  if (others.length > 0) faults.push(`${others.length} events are of another session`)
+  if (session.lastSeq !== events.length) {
+    faults.push(`the session says ${session.lastSeq} events, there are ${events.length}`)
+  }
+  return faults
+}
+
+function toolFaults(events: readonly TimelineEvent[], session: Session): string[] {
+  const faults: string[] = []
+  const open = new Set<string>()
+  const known = new Set<string>()
+  for (const event of events) {
+    if (event.kind === 'tool.call') {
+      if (known.has(event.callId)) faults.push(`${event.callId} is called twice`)
+      known.add(event.callId)
+      open.add(event.callId)
+    }
+    if (event.kind === 'tool.result' && !open.delete(event.callId)) {
+      faults.push(`${event.callId} has a result without an open call (${event.seq})`)
+    }
+    if (event.kind === 'turn.ended' && open.size > 0) {
+      faults.push(`turn ${event.turn} ended while ${[...open].join(', ')} was open`)
+    }
+  }
+  if (session.state !== 'working' && open.size > 0) {
+    faults.push(`${session.state} with open calls: ${[...open].join(', ')}`)
+  }
+  return faults
+}
+
+function turnFaults(events: readonly TimelineEvent[], session: Session): string[] {
+  const faults: string[] = []
+  let turn = 0
+  let isOpen = false
+  for (const event of events) {
+    if (event.kind === 'turn.started') {
+      if (isOpen) faults.push(`turn ${event.turn} started in turn ${turn}`)
+      if (event.turn !== turn + 1) faults.push(`turn ${event.turn} follows turn ${turn}`)
+      turn = event.turn ?? turn + 1
+      isOpen = true
+    } else if (event.kind === 'turn.ended') {
+      if (!isOpen || event.turn !== turn) faults.push(`turn ${event.turn} ended, not running`)
+      isOpen = false
+    } else if (
+      ['assistant.text', 'assistant.thinking', 'tool.call', 'tool.result'].includes(event.kind)
+    ) {
+      if (!isOpen) faults.push(`${event.kind} ${event.seq} stands outside of a turn`)
+      if (event.turn !== turn) faults.push(`${event.kind} ${event.seq} is of turn ${event.turn}`)
+    }
+  }
+  if (isOpen !== (session.state === 'working')) {
+    faults.push(`the session is ${session.state}, and a turn is ${isOpen ? '' : 'not '}open`)
+  }
+  if (session.turn !== turn) faults.push(`the session says turn ${session.turn}, not ${turn}`)
+  return faults
+}
+
+function inputFaults(events: readonly TimelineEvent[]): string[] {
+  const faults: string[] = []
+  const last = new Map<string, string>()
+  const started = new Set<string>()
+  for (const event of events) {
+    if (event.kind === 'turn.started') {
+      for (const input of event.inputs) {
+        if (started.has(input)) faults.push(`input ${input} started two turns`)
+        started.add(input)
+      }
+    }
+    if (!('input' in event) || !event.kind.startsWith('input.')) continue
+    const before = last.get(event.input)
+    if (!INPUT_BEFORE[event.kind]?.includes(before)) {
+      faults.push(`input ${event.input}: ${event.kind} after ${before ?? 'nothing'} (${event.seq})`)
+    }
+    last.set(event.input, event.kind)
+  }
+  for (const input of started) {
+    const end = last.get(input)
+    if (end !== 'input.delivered' && end !== 'input.unknown') {
+      faults.push(`input ${input} started a turn and is ${end ?? 'not in the timeline'}`)
+    }
+  }
+  return faults
+}
+
+function stateFaults(events: readonly TimelineEvent[], session: Session): string[] {
+  const faults: string[] = []
+  let state = null as SessionState | null
+  for (const { from, to, seq } of ofKind(events, 'session.state')) {
+    if (from !== state) faults.push(`state ${seq} leaves ${from}, the session was ${state}`)
+    if (state !== null && state !== to && !LEGAL[state].includes(to)) {
+      faults.push(`state ${seq} goes from ${state} to ${to}`)
+    }
+    state = to
+  }
+  if (state !== session.state) faults.push(`the session is ${session.state}, told is ${state}`)
+  const holdsAgent = ['starting', 'waiting', 'working', 'parking'].includes(session.state)
+  if (session.state !== 'resuming' && holdsAgent !== (session.agent !== null)) {
+    faults.push(`the session is ${session.state} with agent ${session.agent}`)
+  }
+  return faults
+}
+
+/** The runtime's own name of what happened stands in the timeline once. */
+function doubledRefs(events: readonly TimelineEvent[]): string[] {
+  const seen = new Set<string>()
+  return events.flatMap((event) => {
+    if (event.ref === undefined) return []
+    const key = `${event.kind} ${event.ref}`
+    if (seen.has(key)) return [`${key} stands twice (${event.seq})`]
+    seen.add(key)
+    return []
+  })
+}
