@@ -12,10 +12,14 @@ const STAMP = '.stamp.json'
 const BUILD_LIMIT_MS = 10 * 60_000
 
 const BUILDS = [
-  { title: 'the window and main process', args: ['electron-vite', 'build', '--outDir'], below: '' },
+  {
+    title: 'the window and main process',
+    args: ['electron-vite/bin/electron-vite.js', 'build', '--outDir'],
+    below: '',
+  },
   {
     title: 'agent, host and command line',
-    args: ['vite', 'build', '--config', 'vite.node.config.ts', '--outDir'],
+    args: ['vite/bin/vite.js', 'build', '--config', 'vite.node.config.ts', '--outDir'],
     below: 'node',
   },
 ]
@@ -42,18 +46,25 @@ export async function ensureBuild(places, step, lock, { force = false } = {}) {
   await rm(fresh, { recursive: true, force: true })
   await mkdir(fresh)
   for (const { title, args, below } of BUILDS) {
+    const [tool = '', ...rest] = args
     step.detail(title)
-    await mustRun('npx', ['--no-install', ...args, join(fresh, below)], {
-      cwd: root,
-      limitMs: BUILD_LIMIT_MS,
-      lock,
-      onLine: (line) => step.detail(`${title}: ${line.trim()}`),
-      failure: {
-        code: 'BUILD_FAILED',
-        message: `Building ${title} failed.`,
-        hint: 'The output above names the file. What was built before is still in place.',
+    await mustRun(
+      process.execPath,
+      [join(root, 'node_modules', tool), ...rest, join(fresh, below)],
+      {
+        cwd: root,
+        // What it prints is read as text.
+        env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined },
+        limitMs: BUILD_LIMIT_MS,
+        lock,
+        onLine: (line) => step.detail(`${title}: ${line.trim()}`),
+        failure: {
+          code: 'BUILD_FAILED',
+          message: `Building ${title} failed.`,
+          hint: 'The output above names the file. What was built before is still in place.',
+        },
       },
-    })
+    )
   }
   const unmade = Object.entries(ENTRIES)
     .filter(([made, source]) => existsSync(join(root, source)) && !existsSync(join(fresh, made)))
