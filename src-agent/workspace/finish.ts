@@ -1,0 +1,122 @@
+import { BalletError } from '../../src-shared/refusal.ts'
+import { GIT_LIMITS, type Git } from '../git/run.ts'
+import { unlockedText } from '../git/stale-locks.ts'
+import { leftovers } from './leftovers.ts'
+import { pushCommit } from './push.ts'
+import { readRecord, type WorkspaceRecord } from './record.ts'
+import type { Report, WorkspacePlan } from './report.ts'
+import { commitOf, isAncestor, mustBeWhole, operationUnderWay, readHead } from './state.ts'
+
+const KEPT = 'The workspace is kept.'
+
+/**
+ * Commits what is uncommitted and pushes everything to the session's branch. Gives the pushed commit, or null when
+ * there is nothing that the remote does not have. Nothing may be writing to the workspace any more. Rejects with
+ * `BalletError` when something could not be kept by it; nothing is removed here.
+ */
+export async function commitAndPush(
+  git: Git,
+  plan: WorkspacePlan,
+  message: string,
+  report: Report,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { workspaceDir: cwd } = plan
+  await mustBeWhole(cwd)
+  const record = await readRecord(cwd)
+  if (record === null) throw notOurs(cwd)
+  const underWay = await operationUnderWay(git, cwd)
+  if (underWay !== null) {
+    throw new BalletError({
+      code: 'workspace.operation-under-way',
+      message: `git is in the middle of ${underWay} in ${cwd}.`,
+      hint: `Have the agent complete or abort it, then finish again. ${KEPT}`,
+    })
+  }
+  await mustStandOnOwnWork(git, plan, record, report)
+  const lost = await leftovers(git, cwd, { commits: ['HEAD'], tracked: true })
+  if (lost.length > 0) throw wouldBeLost(plan, lost)
+  await commitAll(git, cwd, message, signal)
+  const head = (await readHead(git, cwd)).commit
+  if (head === null) throw notOurs(cwd)
+  const isPushedBefore = record.pushed.length > 0 || plan.pushedCommit !== null
+  if (!isPushedBefore && !(await isAhead(git, plan, record))) {
+    report.notice(
+      'info',
+      'finish.nothing',
+      `There was nothing to push: every commit is already in ${plan.baseBranch}.`,
+    )
+    return null
+  }
+  await pushCommit(git, plan, { commit: head, snapshot: false }, signal)
+  return head
+}
+
+/** HEAD may be detached or on another branch, if it goes on from the session's branch. */
+async function mustStandOnOwnWork(
+  git: Git,
+  { workspaceDir: cwd, branch }: WorkspacePlan,
+  record: WorkspaceRecord,
+  report: Report,
+): Promise<void> {
+  const head = await readHead(git, cwd)
+  if (head.commit !== null && head.branch === branch) return
+  const anchor = (await commitOf(git, cwd, `refs/heads/${branch}`)) ?? record.base
+  const where = head.branch === null ? 'a detached HEAD' : `the branch ${head.branch}`
+  if (head.commit !== null && (await isAncestor(git, cwd, anchor, head.commit))) {
+    report.notice('info', 'finish.head-elsewhere', `The commits of ${where} go to ${branch}.`)
+    return
+  }
+  throw new BalletError({
+    code: 'workspace.head-elsewhere',
+    message: `The workspace stands on ${where}, which does not hold the work of ${branch}.`,
+    hint: `Have the agent check out ${branch} and bring the work there, then finish again. ${KEPT}`,
+  })
+}
+
+async function commitAll(
+  git: Git,
+  cwd: string,
+  message: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const limits = { cwd, signal, limitMs: GIT_LIMITS.transfer }
+  await unlockedText(git, ['add', '--all', '--', '.'], limits)
+  const staged = await git.run(['diff', '--cached', '--quiet'], limits)
+  if (staged.exitCode === 0) return
+  await unlockedText(
+    git,
+    [
+      ...['commit', '--quiet', '--no-verify', '--no-gpg-sign', '--cleanup=whitespace'],
+      ...['--allow-empty-message', '--file=-'],
+    ],
+    { ...limits, input: message },
+  )
+}
+
+async function isAhead(
+  git: Git,
+  { workspaceDir: cwd, baseBranch }: WorkspacePlan,
+  record: WorkspaceRecord,
+): Promise<boolean> {
+  const known = await commitOf(git, cwd, `refs/remotes/origin/${baseBranch}`)
+  const onRemote = [record.base, ...(known === null ? [] : [known])]
+  const args = ['rev-list', '--max-count=1', 'HEAD', '--not', ...onRemote, '--']
+  return (await git.text(args, { cwd })) !== ''
+}
+
+function notOurs(cwd: string): BalletError {
+  return new BalletError({
+    code: 'workspace.broken',
+    message: `${cwd} is not the workspace of this session any more.`,
+    hint: 'Ballet leaves it as it is. Take out of it what you need, move it away, then try again.',
+  })
+}
+
+function wouldBeLost({ branch }: WorkspacePlan, lost: readonly string[]): BalletError {
+  return new BalletError({
+    code: 'workspace.not-pushed',
+    message: `A push of ${branch} does not carry everything: ${lost.join(', ')}.`,
+    hint: `Have the agent bring it into the branch, push it, ignore it or delete it, then finish again. ${KEPT}`,
+  })
+}

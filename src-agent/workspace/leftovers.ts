@@ -1,0 +1,91 @@
+import { access, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Git } from '../git/run.ts'
+import { readHead, readList } from './state.ts'
+
+type Safe = { commits: readonly string[]; tracked: boolean }
+
+/**
+ * What is in a workspace and would be lost with it although every file is committed, in words; empty when nothing.
+ * `safe`: commits that the remote has or will have; with `tracked` also what the clone knows of its branches.
+ */
+export async function leftovers(git: Git, cwd: string, safe: Safe): Promise<string[]> {
+  return [
+    ...(await unpushedBranches(git, cwd, safe)),
+    ...(await nestedRepositories(git, cwd)),
+    ...(await linkedWorktrees(cwd)),
+  ]
+}
+
+async function unpushedBranches(git: Git, cwd: string, safe: Safe): Promise<string[]> {
+  const refs = await git.text(['for-each-ref', '--format=%(refname)', 'refs/heads', 'refs/stash'], {
+    cwd,
+  })
+  const head = await readHead(git, cwd)
+  const names = refs.split('\n').filter(Boolean)
+  if (head.commit !== null && head.branch === null) names.push('HEAD')
+  const found: string[] = []
+  for (const name of names) {
+    const tracked = safe.tracked ? ['--not', '--remotes=origin'] : []
+    const missing = await git.text(['rev-list', '--count', '--stdin', ...tracked], {
+      cwd,
+      input: [name, ...safe.commits.map((commit) => `^${commit}`), ''].join('\n'),
+    })
+    if (missing !== '0') found.push(inWords(name, missing))
+  }
+  return found
+}
+
+function inWords(name: string, missing: string): string {
+  if (name === 'refs/stash') return 'stashed changes'
+  const commits = missing === '1' ? '1 commit' : `${missing} commits`
+  return name === 'HEAD'
+    ? `a detached HEAD (${commits})`
+    : `the local branch ${name.replace('refs/heads/', '')} (${commits})`
+}
+
+/** Repositories inside the workspace: a commit here can only point at them, not hold them. */
+async function nestedRepositories(git: Git, cwd: string): Promise<string[]> {
+  const untracked = await readList(git, cwd, ['ls-files', '-z', '--others', '--exclude-standard'])
+  const tracked = await readList(git, cwd, ['ls-files', '-z', '--stage'])
+  const links = tracked.flatMap((entry) =>
+    entry.startsWith('160000 ') ? [entry.slice(entry.indexOf('\t') + 1)] : [],
+  )
+  const found = untracked.filter((path) => path.endsWith('/')).map((path) => path.slice(0, -1))
+  const modules = links.length === 0 ? '' : await readText(join(cwd, '.gitmodules'))
+  for (const link of links) {
+    const isFilled = await access(join(cwd, link, '.git')).then(
+      () => true,
+      () => false,
+    )
+    if (!isFilled) continue
+    const isSubmodule = modules.split('\n').some((line) => line.trim() === `path = ${link}`)
+    if (!isSubmodule || (await isUnpushed(git, join(cwd, link)))) found.push(link)
+  }
+  return found.map((path) => `the repository in ${path}`)
+}
+
+async function isUnpushed(git: Git, folder: string): Promise<boolean> {
+  const changes = await readList(git, folder, ['status', '-z', '--porcelain'])
+  if (changes.length > 0) return true
+  const commits = ['rev-list', '--max-count=1', 'HEAD', '--branches', '--not', '--remotes']
+  return (await git.text(commits, { cwd: folder })) !== ''
+}
+
+async function linkedWorktrees(cwd: string): Promise<string[]> {
+  const folder = join(cwd, '.git', 'worktrees')
+  const found: string[] = []
+  for (const name of await readdir(folder).catch(() => [])) {
+    const place = (await readText(join(folder, name, 'gitdir'))).trim().replace(/[\\/]\.git$/, '')
+    const isThere = await access(place).then(
+      () => true,
+      () => false,
+    )
+    if (place !== '' && isThere) found.push(`the worktree ${place}`)
+  }
+  return found
+}
+
+async function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(() => '')
+}
