@@ -9,4 +9,5 @@ export const BUILT = {
   modelServer: built('../node/model-server.js'),
   preload: built('../preload/index.cjs'),
   window: built('../renderer'),
+  resources: built('../../resources'),
 }

@@ -101,7 +101,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
       dataDir,
       log,
       launcher: createUtilityLauncher(BUILT.agent, log),
-      programs: { storageWorker: BUILT.storageWorker, modelServer: BUILT.modelServer },
+      programs: BUILT,
     }).then(
       (opened) => {
         host = opened

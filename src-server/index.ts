@@ -4,8 +4,8 @@ import { createHostLog, openHost } from '../src-core/index.ts'
 import type { HeadlessHostModule } from '../src-shared/headless-host.ts'
 import { createChildLauncher } from './child-launcher.ts'
 
-/** Where the build put the programs that a host starts: beside this one. */
-const built = (name: string): string => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
+/** Where the build put the programs that a host starts, beside this one, and the files that are shipped. */
+const built = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 export const startHeadlessHost: HeadlessHostModule['startHeadlessHost'] = async ({
   dataDir,
@@ -18,8 +18,12 @@ export const startHeadlessHost: HeadlessHostModule['startHeadlessHost'] = async 
     dataDir,
     ...(agents === undefined ? {} : { agents }),
     log,
-    launcher: createChildLauncher(built('agent'), log),
-    programs: { storageWorker: built('storage-worker'), modelServer: built('model-server') },
+    launcher: createChildLauncher(built('./agent.js'), log),
+    programs: {
+      storageWorker: built('./storage-worker.js'),
+      modelServer: built('./model-server.js'),
+      resources: built('../../resources'),
+    },
   })
   return host
 }

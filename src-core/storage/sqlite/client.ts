@@ -28,6 +28,8 @@ export type SqliteStorageOptions = {
   worker: URL | string
   clock: Clock
   log: Log
+  /** Told once when the opened database can no longer be used, unless it was closed. */
+  onLost?(error: BalletError): void
 }
 
 type Answer<M extends Method> = M extends 'commit' ? ShortAnswer : Awaited<ReturnType<Storage[M]>>
@@ -45,8 +47,10 @@ export async function openSqliteStorage(options: SqliteStorageOptions): Promise<
   const worker = new Worker(options.worker, { workerData: start })
   const pending = new Map<number, Pending>()
   let ended: BalletError | undefined
+  const isOpen = false
   let stopWatch = () => {}
   let calls = 0
+  let isOpen = false
 
   const failed = (why: string): BalletError =>
     new BalletError({
@@ -55,11 +59,16 @@ export async function openSqliteStorage(options: SqliteStorageOptions): Promise<
       hint: 'Start Ballet again: nothing that was answered is lost.',
     })
   const end = (error: BalletError) => {
+    const isFirst = ended === undefined
     ended ??= error
     stopWatch()
+    if (isFirst && isOpen) options.onLost?.(error)
     const open = [...pending.values()]
     pending.clear()
     for (const { reject } of open) reject(error)
+    const isLost = isOpen
+    isOpen = false
+    if (isLost) options.onLost?.(error)
   }
   const giveUp = (why: string) => {
     log.error('the storage thread was given up', { file, why })
@@ -116,6 +125,7 @@ export async function openSqliteStorage(options: SqliteStorageOptions): Promise<
   })
   watch(OPEN_LIMIT_MS)
   await opened
+  isOpen = true
 
   const call = <M extends Method>(method: M, ...args: Parameters<Storage[M]>): Promise<Answer<M>> =>
     new Promise((resolve, reject) => {
@@ -154,6 +164,7 @@ export async function openSqliteStorage(options: SqliteStorageOptions): Promise<
     info: () => call('info'),
     close: async () => {
       await call('close')
+      isOpen = false
       end(
         new BalletError({
           code: 'storage.failed',
