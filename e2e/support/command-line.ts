@@ -11,7 +11,9 @@ export type CommandResult = {
   /** The objects that it printed, with `--json`. */
   readonly rows: readonly Record<string, unknown>[]
   /** What it said on standard error in `--json`: the refusal. */
-  readonly error: { readonly code: string; readonly message: string; readonly hint?: string } | undefined
+  readonly error:
+    | { readonly code: string; readonly message: string; readonly hint?: string }
+    | undefined
 }
 
 export type CommandOptions = {

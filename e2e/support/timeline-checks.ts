@@ -4,7 +4,16 @@ import { ofKind, showEvents } from './watch.ts'
 
 const LEGAL: Readonly<Record<SessionState, readonly SessionState[]>> = {
   queued: ['starting', 'parked', 'failed', 'cancelled', 'finished'],
-  starting: ['waiting', 'working', 'resuming', 'parked', 'failed', 'finished', 'cancelled', 'queued'],
+  starting: [
+    'waiting',
+    'working',
+    'resuming',
+    'parked',
+    'failed',
+    'finished',
+    'cancelled',
+    'queued',
+  ],
   waiting: ['working', 'resuming', 'parked', 'parking', 'failed', 'finished', 'cancelled'],
   working: ['waiting', 'resuming', 'parked', 'parking', 'failed', 'finished', 'cancelled'],
   parking: ['parked', 'waiting', 'working', 'failed'],

@@ -39,7 +39,8 @@ export type Workbench = {
 export type HostOptions = {
   readonly agents?: number
   readonly dataDir?: string
-  readonly env?: Readonly<Record<string, string>>
+  /** Added to the environment; undefined takes a variable away. */
+  readonly env?: Readonly<Record<string, string | undefined>>
 }
 
 const GIT_CONFIG = `[user]
@@ -107,7 +108,7 @@ async function makeWorkbench(
       ),
     remote: (options) => makeGitRemote(folder, options),
     host: async (options = {}) => {
-      const host = await startHeadlessHost({ dataDir, ...options, env: { ...env, ...options.env } })
+      const host = await startHeadlessHost({ dataDir, ...options, env: joined(env, options.env) })
       ends.push(async () => {
         if (host.isRunning()) await host.stop()
       })
@@ -118,4 +119,14 @@ async function makeWorkbench(
       ends.push(action)
     },
   }
+}
+
+function joined(
+  env: Readonly<Record<string, string>>,
+  more: HostOptions['env'] = {},
+): Record<string, string> {
+  const entries = Object.entries({ ...env, ...more })
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
 }

@@ -91,7 +91,9 @@ test.describe('a message', () => {
     expect(new Set(inputs.slice(1).map(({ delivery }) => delivery)).size).toBe(1)
   })
 
-  test('that begins with a slash or an @ reaches the model as it was written', async ({ bench }) => {
+  test('that begins with a slash or an @ reaches the model as it was written', async ({
+    bench,
+  }) => {
     const { client, id } = await running(bench, script(say('One.')))
     await waitForTurnEnd(client, id, 1)
     for (const [index, text] of ['/clear', '/compact now', '@README.md says what?'].entries()) {
@@ -149,7 +151,9 @@ test.describe('an interrupt', () => {
     const pressed = client.sessions.interrupt({ ref: id })
     await waitFor('the end of sleep', async () => !(await isAlive(sleeping)), { everyMs: 5 })
     const tookMs = Math.round(performance.now() - at)
-    test.info().annotations.push({ type: 'interrupt to the end of the tool', description: `${tookMs} ms` })
+    test
+      .info()
+      .annotations.push({ type: 'interrupt to the end of the tool', description: `${tookMs} ms` })
     console.log(`interrupt → the tool's process is gone: ${tookMs} ms`)
     expect(tookMs).toBeLessThan(1_000)
     await pressed
@@ -277,7 +281,10 @@ test.describe('stopping', () => {
     const started = await host.cli('ticket', 'start', key)
     expect(started).toMatchObject({ code: 0, rows: [{ id }] })
     await waitForState(client, id, 'waiting')
-    await client.sessions.send({ ref: id, text: `Again. ${script(bash('cat half.txt'), say('Yes.'))}` })
+    await client.sessions.send({
+      ref: id,
+      text: `Again. ${script(bash('cat half.txt'), say('Yes.'))}`,
+    })
     await waitForTurnEnd(client, id, 2)
     const { session, events } = await checked(client, id)
     expect(session.conversation).toBe(conversation)
@@ -339,7 +346,10 @@ test.describe('stopping', () => {
 })
 
 test('finishing twice and from two clients at once makes one commit', async ({ bench }) => {
-  const { remote, host, client, id } = await running(bench, script(write('a.txt', 'a\n'), say('A.')))
+  const { remote, host, client, id } = await running(
+    bench,
+    script(write('a.txt', 'a\n'), say('A.')),
+  )
   await waitForTurnEnd(client, id, 1)
   const other = await connectTo(host.dataDir)
   bench.atEnd(async () => other.close())
