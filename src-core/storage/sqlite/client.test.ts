@@ -92,10 +92,14 @@ describe('the storage worker', () => {
   })
 
   it('rejects every open and later call when the thread ends', async () => {
-    const storage = await open(
-      newFile(),
-      program(`${opened}parentPort.on('message', () => process.exit(7))`),
-    )
+    const lost: string[] = []
+    const storage = await openSqliteStorage({
+      file: newFile(),
+      worker: program(`${opened}parentPort.on('message', () => process.exit(7))`),
+      clock: handClock(),
+      log: silent,
+      onLost: ({ code }) => lost.push(code),
+    })
     const calls = [storage.change(), storage.info()]
     for (const call of calls) {
       await expect(call).rejects.toMatchObject({
@@ -104,6 +108,7 @@ describe('the storage worker', () => {
       })
     }
     await expect(storage.change()).rejects.toMatchObject({ code: 'storage.failed' })
+    expect(lost).toEqual(['storage.failed'])
   })
 
   it('rejects when the thread fails, with its reason', async () => {

@@ -47,7 +47,6 @@ export async function openSqliteStorage(options: SqliteStorageOptions): Promise<
   const worker = new Worker(options.worker, { workerData: start })
   const pending = new Map<number, Pending>()
   let ended: BalletError | undefined
-  const isOpen = false
   let stopWatch = () => {}
   let calls = 0
   let isOpen = false
@@ -59,10 +58,8 @@ export async function openSqliteStorage(options: SqliteStorageOptions): Promise<
       hint: 'Start Ballet again: nothing that was answered is lost.',
     })
   const end = (error: BalletError) => {
-    const isFirst = ended === undefined
     ended ??= error
     stopWatch()
-    if (isFirst && isOpen) options.onLost?.(error)
     const open = [...pending.values()]
     pending.clear()
     for (const { reject } of open) reject(error)

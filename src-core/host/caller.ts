@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import type { Socket } from 'node:net'
+
+/** In the environment of everything that a session started. */
+const MARK = 'BALLET_SESSION='
+
+const LIMIT_MS = 1_000
+
+/**
+ * Whether a process that a session started is at the other end of a unix socket's connection; undefined where that
+ * cannot be found out. Node does not tell who is there, but on Linux `ss` tells which socket it is, and /proc who
+ * holds it. It keeps an agent from steering sessions by mistake or by habit; it is no security boundary, since a
+ * program of the same user can start itself without the mark, and can read the database anyway.
+ */
+export async function isCalledFromSession(socket: Socket): Promise<boolean | undefined> {
+  if (process.platform !== 'linux') return undefined
+  try {
+    const inode = await inodeOf(socket)
+    const peer = inode === undefined ? undefined : await peerOf(inode)
+    if (peer === undefined) return undefined
+    return await anyMarkedHolds(peer, performance.now() + LIMIT_MS)
+  } catch {
+    // Whatever this system does not tell, it does not tell.
+    return undefined
+  }
+}
+
+async function inodeOf(socket: Socket): Promise<string | undefined> {
+  const handle = '_handle' in socket ? socket._handle : undefined
+  if (typeof handle !== 'object' || handle === null || !('fd' in handle)) return undefined
+  return inodeIn(await readlink(`/proc/self/fd/${String(handle.fd)}`))
+}
+
+const inodeIn = (link: string): string | undefined => /^socket:\[(\d+)\]$/.exec(link)?.[1]
+
+/** The socket at the other end, from a line such as `u_str ESTAB 0 0 /run/x.sock 300 * 301`. */
+async function peerOf(inode: string): Promise<string | undefined> {
+  const table = await new Promise<string>((resolve, reject) => {
+    execFile(
+      'ss',
+      ['-x', '-H'],
+      { timeout: LIMIT_MS, maxBuffer: 16 * 1024 * 1024 },
+      (error, stdout) => (error ? reject(error) : resolve(stdout)),
+    )
+  })
+  for (const line of table.split('\n')) {
+    const found = / (\d+) +\S+ (\d+) *$/.exec(line)
+    if (found?.[1] === inode && found[2] !== '0') return found[2]
+  }
+  return undefined
+}
+
+async function anyMarkedHolds(peer: string, deadline: number): Promise<boolean | undefined> {
+  for (const pid of await readdir('/proc')) {
+    if (performance.now() > deadline) return undefined
+    if (/^\d+$/.test(pid) && (await isMarked(pid)) && (await holds(pid, peer))) return true
+  }
+  return false
+}
+
+async function isMarked(pid: string): Promise<boolean> {
+  const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '')
+  return environment.split('\0').some((variable) => variable.startsWith(MARK))
+}
+
+async function holds(pid: string, inode: string): Promise<boolean> {
+  const folder = `/proc/${pid}/fd`
+  for (const fd of await readdir(folder).catch(() => [])) {
+    if (inodeIn(await readlink(`${folder}/${fd}`).catch(() => '')) === inode) return true
+  }
+  return false
+}
