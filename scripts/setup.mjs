@@ -18,17 +18,19 @@ import { DISPLAY_PACKAGES, ensureSystemPackages } from './ground/system-packages
  * @param {object} [options]
  * @param {import('./ground/places.mjs').Places} [options.places]
  * @param {import('./ground/progress.mjs').Report} [options.report]
- * @param {boolean} [options.build] false leaves the build out
  * @throws {import('./ground/errors.mjs').GroundError}
  */
-export async function setUp({ places = placesOf(), report = createReport(), build = true } = {}) {
-  /** @param {string} path */
-  const lockAt = (path) =>
+export async function setUp({ places = placesOf(), report = createReport() } = {}) {
+  /**
+   * @param {string} path
+   * @param {(text: string) => void} say
+   */
+  const lockAt = (path, say) =>
     takeLock(path, {
       endChild: endGroup,
-      onWait: (owner) => report.line(`  … waiting for another set-up (process ${owner.pid})`),
+      onWait: (owner) => say(`waiting for another set-up (process ${owner.pid})`),
     })
-  const lock = await lockAt(join(places.state, 'lock'))
+  const lock = await lockAt(join(places.state, 'lock'), (text) => report.line(`  … ${text}`))
   try {
     await sweep(places.scratch)
     await report.step('System packages', (step) =>
@@ -36,13 +38,19 @@ export async function setUp({ places = placesOf(), report = createReport(), buil
     )
     await report.step('Dependencies', (step) => ensureDependencies(places.root, step, lock))
     await report.step('Electron runtime', (step) =>
-      ensureRuntime(places, { step, lockCache: lockAt }),
+      ensureRuntime(places, { step, lockCache: (path) => lockAt(path, step.detail) }),
     )
     const runtime = await readRuntime(places)
     await report.step('better-sqlite3', (step) =>
-      ensureSqlite(places, { step, report, lock, lockCache: lockAt, runtime }),
+      ensureSqlite(places, {
+        step,
+        report,
+        lock,
+        lockCache: (path) => lockAt(path, step.detail),
+        runtime,
+      }),
     )
-    if (build) await report.step('Build', (step) => ensureBuild(places, step, lock))
+    await report.step('Build', (step) => ensureBuild(places, step, lock))
   } finally {
     lock.release()
   }

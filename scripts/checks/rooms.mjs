@@ -22,7 +22,7 @@ export const ROOMS = {
   'src-core': {
     rooms: SHARED,
     node: true,
-    packages: ['zod', 'better-sqlite3', 'uuid', '@orpc/contract', '@orpc/server'],
+    packages: ['zod', 'better-sqlite3', 'uuid', 'pino', 'ws', '@orpc/contract', '@orpc/server'],
   },
   'src-agent': { rooms: SHARED, node: true, packages: ['zod'] },
   'src-main': {
@@ -47,6 +47,7 @@ export const ROOMS = {
       'shiki',
       'cmdk',
       'zustand',
+      'uuid',
       'zod',
       '@base-ui/react',
       '@tanstack/react-virtual',
@@ -65,7 +66,16 @@ export const ROOMS = {
   e2e: {
     rooms: SHARED,
     node: true,
-    packages: ['@playwright/test', '@axe-core/playwright', 'zod', 'ws'],
+    packages: [
+      '@playwright/test',
+      '@axe-core/playwright',
+      'better-sqlite3',
+      'uuid',
+      'zod',
+      'ws',
+      '@orpc/client',
+      '@orpc/contract',
+    ],
   },
 }
 

@@ -53,8 +53,6 @@ export async function ensureBuild(places, step, lock, { force = false } = {}) {
       [join(root, 'node_modules', tool), ...rest, join(fresh, below)],
       {
         cwd: root,
-        // What it prints is read as text.
-        env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined },
         limitMs: BUILD_LIMIT_MS,
         lock,
         onLine: (line) => step.detail(`${title}: ${line.trim()}`),

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
 import { GroundError } from './errors.mjs'
 import { identify, isAlive } from './process-identity.mjs'
 
@@ -118,11 +119,11 @@ export function run(
       stream.setEncoding('utf8')
       stream.on('data', (/** @type {string} */ text) => {
         if (stream === child.stdout) stdout += text
-        tail = (tail + text).slice(-KEPT_OUTPUT)
+        tail = (tail + stripVTControlCharacters(text)).slice(-KEPT_OUTPUT)
         if (!onLine) return
         const lines = (rest + text).split(/\r?\n|\r/)
         rest = lines.pop() ?? ''
-        for (const line of lines) if (line.trim() !== '') onLine(line)
+        for (const line of lines) if (line.trim() !== '') onLine(stripVTControlCharacters(line))
       })
     }
 
