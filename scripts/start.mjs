@@ -64,7 +64,7 @@ export function launchPlan({
  * @param {string} root
  * @returns {Promise<number>} the exit code
  */
-function launch(program, args, root) {
+export function launch(program, args, root) {
   // A terminal of an editor that is itself an Electron program carries it, and Electron would be Node.
   const { ELECTRON_RUN_AS_NODE: _, ...env } = process.env
   return new Promise((resolve, reject) => {

@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
+import { ROOT } from './ground/places.mjs'
 import { launchPlan } from './start.mjs'
 
 const usual = {
@@ -43,4 +47,39 @@ it('needs no display variable on other systems, and takes Wayland', () => {
 
 it('fails clearly without a runtime', () => {
   expect(() => launchPlan({ ...usual, electron: undefined })).toThrow(/no Electron runtime/)
+})
+
+/**
+ * Launches a piece of code as `npm start` launches the application, and says when it runs.
+ * @param {string} code
+ */
+async function launched(code) {
+  const start = pathToFileURL(join(ROOT, 'scripts/start.mjs')).href
+  const program = `import { launch } from ${JSON.stringify(start)}
+    process.exitCode = await launch(process.execPath, ['-e', ${JSON.stringify(code)}], '.')`
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(parent.stdout, 'data')
+  return parent
+}
+
+it.each([
+  ['SIGTERM', 7],
+  ['SIGINT', 8],
+  ['SIGHUP', 9],
+])('hands %s on, waits, and ends with the application’s exit code', async (signal, code) => {
+  const parent = await launched(
+    `process.on('${signal}', () => setTimeout(() => process.exit(${code}), 50));
+     setInterval(() => {}, 1000); console.log('up')`,
+  )
+  parent.kill(/** @type {NodeJS.Signals} */ (signal))
+  expect(await once(parent, 'close')).toEqual([code, null])
+})
+
+it('ends as a shell says it where a signal ended the application', async () => {
+  const parent = await launched(
+    "console.log('up'); setTimeout(() => process.kill(process.pid, 'SIGTERM'), 10)",
+  )
+  expect(await once(parent, 'close')).toEqual([143, null])
 })
