@@ -210,8 +210,10 @@ class ItemFold {
     const { session } = draft
     const { running } = this
     this.running = null
+    const told = this.#turnEvents.some(({ kind, turn }) => kind === 'cost' && turn === event.turn)
+    const before = running?.costBefore ?? (told ? 0 : session.costUsd)
     draft.set({
-      costUsd: Math.max(session.costUsd, (running?.costBefore ?? 0) + event.costUsd),
+      costUsd: Math.max(session.costUsd, before + event.costUsd),
       usage: addUsage(session.usage, event.usage),
     })
     if (!this.#current) return

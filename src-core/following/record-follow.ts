@@ -1,0 +1,230 @@
+import type { RecordChange, RecordFollow } from '../../src-shared/contract.ts'
+import { InputId, ProjectId, SessionId, TicketId } from '../../src-shared/ids.ts'
+import type { Agent } from '../../src-shared/records.ts'
+import { assertNever } from '../../src-shared/refusal.ts'
+import type { Committed } from '../commit/committer.ts'
+import type { Clock } from '../ports.ts'
+import type { ViewJoins } from '../project/view-joins.ts'
+import { isOpenInput } from '../project/views.ts'
+import type { Storage } from '../storage/port.ts'
+import type { TableName, TicketRow } from '../storage/rows.ts'
+import { type ChangedRow, RecordChanges } from './record-changes.ts'
+import { Wakeups } from './wakeups.ts'
+
+/** The agents as they are now. */
+export type AgentViews = { list(): Promise<Agent[]> }
+
+const EVERYTHING = 'records'
+/** Agents that an earlier start of the host may have had. */
+const AGENTS_MAX = 32
+
+type Cursor = { boot: string; change: number; agents: number }
+
+function parseCursor(text: string | undefined): Cursor | undefined {
+  const [, boot, change, agents] = /^([0-9a-f-]+):(\d+):(\d+)$/.exec(text ?? '') ?? []
+  if (boot === undefined || change === undefined || agents === undefined) return undefined
+  return { boot, change: Number(change), agents: Number(agents) }
+}
+
+const formatCursor = ({ boot, change, agents }: Cursor) => `${boot}:${change}:${agents}`
+
+/** Long polls over projects, tickets, sessions, open inputs and agents, from a cursor. */
+export class RecordFollower {
+  readonly #storage: Storage
+  readonly #joins: ViewJoins
+  readonly #agents: AgentViews
+  readonly #clock: Clock
+  readonly #boot: string
+  readonly #changes = new RecordChanges()
+  readonly #wakeups: Wakeups
+  /** When each agent changed last, counted since this start of the host. */
+  readonly #agentChanges = new Map<string, number>()
+  #agentChange = 0
+
+  constructor(
+    ports: { storage: Storage; clock: Clock },
+    joins: ViewJoins,
+    agents: AgentViews,
+    boot: string,
+  ) {
+    this.#storage = ports.storage
+    this.#clock = ports.clock
+    this.#joins = joins
+    this.#agents = agents
+    this.#boot = boot
+    this.#wakeups = new Wakeups(ports.clock)
+  }
+
+  async begin(): Promise<void> {
+    this.#changes.begin(await this.#storage.change())
+  }
+
+  committed(committed: Committed): void {
+    if (this.#changes.committed(committed)) this.#wakeups.wake(EVERYTHING)
+  }
+
+  agentChanged(id: string): void {
+    this.#agentChange += 1
+    this.#agentChanges.set(id, this.#agentChange)
+    this.#wakeups.wake(EVERYTHING)
+  }
+
+  close(): void {
+    this.#wakeups.close()
+  }
+
+  async follow(
+    input: { cursor?: string | undefined; waitMs: number },
+    signal?: AbortSignal,
+  ): Promise<RecordFollow> {
+    const cursor = parseCursor(input.cursor)
+    if (cursor === undefined || cursor.change > this.#changes.last) return this.#snapshot()
+    const until = this.#clock.monotonic() + input.waitMs
+    for (;;) {
+      const now = this.#now()
+      const changes = await this.#after(cursor)
+      if (changes.length > 0) {
+        return { cursor: formatCursor(now), snapshot: false, changes }
+      }
+      if (this.#changes.last !== now.change || this.#agentChange !== now.agents) continue
+      const left = until - this.#clock.monotonic()
+      if (!(await this.#wakeups.wait(EVERYTHING, left, signal))) {
+        return { cursor: formatCursor(now), snapshot: false, changes: [] }
+      }
+    }
+  }
+
+  #now(): Cursor {
+    return { boot: this.#boot, change: this.#changes.last, agents: this.#agentChange }
+  }
+
+  async #after({ boot, change, agents }: Cursor): Promise<RecordChange[]> {
+    return [
+      ...(await this.#recordsAfter(change)),
+      ...(boot === this.#boot ? await this.#agentsAfter(agents) : await this.#allAgents()),
+    ]
+  }
+
+  async #recordsAfter(change: number): Promise<RecordChange[]> {
+    const recent = this.#changes.after(change)
+    if (recent === undefined) return this.#storedAfter(change)
+    const changes: RecordChange[] = []
+    for (const entry of recent) {
+      changes.push(entry.gone ? goneRecord(entry.table, entry.id) : await this.#record(entry.row))
+    }
+    return changes
+  }
+
+  async #storedAfter(changedAfter: number): Promise<RecordChange[]> {
+    const changes: RecordChange[] = []
+    for (const { table, id } of await this.#storage.deletions(changedAfter)) {
+      if (table !== 'lease') changes.push(goneRecord(table, id))
+    }
+    for (const row of await this.#storage.rows({ table: 'project', changedAfter })) {
+      changes.push(await this.#record({ table: 'project', row }))
+    }
+    for (const row of await this.#storage.rows({ table: 'ticket', changedAfter })) {
+      changes.push(await this.#record({ table: 'ticket', row }))
+    }
+    for (const row of await this.#storage.rows({ table: 'session', changedAfter })) {
+      changes.push(await this.#record({ table: 'session', row }))
+    }
+    for (const row of await this.#storage.rows({ table: 'input', changedAfter })) {
+      changes.push(await this.#record({ table: 'input', row }))
+    }
+    return changes
+  }
+
+  async #snapshot(): Promise<RecordFollow> {
+    const now = this.#now()
+    const changes: RecordChange[] = []
+    const tickets = new Map<string, TicketRow>()
+    for (const row of await this.#storage.rows({ table: 'project' })) {
+      changes.push(await this.#record({ table: 'project', row }))
+    }
+    for (const row of await this.#storage.rows({ table: 'ticket' })) {
+      tickets.set(row.id, row)
+      changes.push(await this.#record({ table: 'ticket', row }))
+    }
+    for (const row of await this.#storage.rows({ table: 'session' })) {
+      const ticket = tickets.get(row.ticketId)
+      const value = ticket && this.#joins.storedSession(row, ticket)
+      if (value !== undefined) changes.push({ record: 'session', id: row.id, value })
+    }
+    const open = { state: ['queued', 'sent', 'unknown'] as const }
+    for (const row of await this.#storage.rows({ table: 'input', where: open })) {
+      changes.push(await this.#record({ table: 'input', row }))
+    }
+    for (const agent of await this.#agents.list()) {
+      changes.push({ record: 'agent', id: agent.id, value: agent })
+    }
+    return { cursor: formatCursor(now), snapshot: true, changes }
+  }
+
+  async #agentsAfter(change: number): Promise<RecordChange[]> {
+    if (change >= this.#agentChange) return []
+    return (await this.#agents.list())
+      .filter(({ id }) => (this.#agentChanges.get(id) ?? 0) > change)
+      .map((agent) => ({ record: 'agent', id: agent.id, value: agent }))
+  }
+
+  /** For a client of an earlier start: also that agents are gone which the fleet had then. */
+  async #allAgents(): Promise<RecordChange[]> {
+    const agents = await this.#agents.list()
+    const changes: RecordChange[] = agents.map((agent) => ({
+      record: 'agent',
+      id: agent.id,
+      value: agent,
+    }))
+    for (let number = agents.length + 1; number <= AGENTS_MAX; number += 1) {
+      changes.push({ record: 'agent', id: `agent-${number}`, value: null })
+    }
+    return changes
+  }
+
+  async #record(changed: ChangedRow): Promise<RecordChange> {
+    switch (changed.table) {
+      case 'project':
+        return {
+          record: 'project',
+          id: changed.row.id,
+          value: this.#joins.project(changed.row),
+        }
+      case 'ticket':
+        return {
+          record: 'ticket',
+          id: changed.row.id,
+          value: this.#joins.ticket(changed.row) ?? null,
+        }
+      case 'session':
+        return {
+          record: 'session',
+          id: changed.row.id,
+          value: (await this.#joins.session(changed.row)) ?? null,
+        }
+      case 'input':
+        return {
+          record: 'input',
+          id: changed.row.id,
+          value: isOpenInput(changed.row) ? this.#joins.input(changed.row) : null,
+        }
+      default:
+        return assertNever(changed)
+    }
+  }
+}
+
+function goneRecord(table: Exclude<TableName, 'lease'>, id: string): RecordChange {
+  switch (table) {
+    case 'project':
+      return { record: 'project', id: ProjectId.parse(id), value: null }
+    case 'ticket':
+      return { record: 'ticket', id: TicketId.parse(id), value: null }
+    case 'session':
+      return { record: 'session', id: SessionId.parse(id), value: null }
+    case 'input':
+      return { record: 'input', id: InputId.parse(id), value: null }
+    default:
+      return assertNever(table)
+  }
+}

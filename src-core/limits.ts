@@ -1,0 +1,30 @@
+/** Milliseconds, where not said; every wait of Core has one of these. */
+
+export const HEARTBEAT_MS = 2_000
+/** An agent that says nothing for so long is ended and started again. */
+export const SILENCE_MS = 15_000
+export const HELLO_MS = 15_000
+/** From a process's end until its channel must have given its last message. */
+export const LAST_WORDS_MS = 1_000
+/** From the order to end a process until it counts as gone. */
+export const KILL_MS = 5_000
+
+export const RESTART_MS = 1_000
+export const RESTART_MAX_MS = 30_000
+/** An agent that lived so long is restarted without delay growing. */
+export const HEALTHY_MS = 60_000
+
+export const REMOTE_PROBE_MS = 30_000
+export const RUNTIMES_PROBE_MS = 20_000
+export const REAP_PROBE_MS = 20_000
+export const REMOVE_PROBE_MS = 60_000
+
+/** How long an interrupt or a stop may take before the agent is ended instead. */
+export const INTERRUPT_MS = 30_000
+export const STOP_MS = 5 * 60_000
+
+/** From a storage failure until what an agent told is tried again, doubling. */
+export const RETRY_MS = 1_000
+export const RETRY_MAX_MS = 30_000
+
+export const SHUTDOWN_MS = 10_000

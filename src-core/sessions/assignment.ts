@@ -1,0 +1,126 @@
+import { accept, BalletError } from '../../src-shared/refusal.ts'
+import type { Committer, Reader } from '../commit/committer.ts'
+import { assign, type Grant, grantLeases, type Waiting } from '../decide/scheduling.ts'
+import { Backoff } from '../fleet/backoff.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
+import type { CorePorts } from '../ports.ts'
+import type { LeaseRow } from '../storage/rows.ts'
+import type { ItemIntake } from './item-intake.ts'
+import type { LiveIndex } from './live-index.ts'
+import { loadFacts } from './session-facts.ts'
+import { buildSpec } from './session-spec.ts'
+
+/** Gives waiting sessions to idle agents, whenever either may have come. */
+export class Assignment {
+  readonly #ports: CorePorts
+  readonly #committer: Committer
+  readonly #index: LiveIndex
+  readonly #fleet: Fleet
+  readonly #intake: ItemIntake
+  readonly #backoff = new Backoff(RETRY_MS, RETRY_MAX_MS)
+  #asked = false
+  #stopped = false
+
+  constructor(
+    ports: CorePorts,
+    parts: { committer: Committer; index: LiveIndex; fleet: Fleet; intake: ItemIntake },
+  ) {
+    this.#ports = ports
+    this.#committer = parts.committer
+    this.#index = parts.index
+    this.#fleet = parts.fleet
+    this.#intake = parts.intake
+  }
+
+  /** Looks again, after what is being stored now. */
+  look(): void {
+    if (this.#asked || this.#stopped) return
+    if (this.#fleet.idle.length === 0 || this.#index.waiting.length === 0) return
+    this.#asked = true
+    this.#committer.queue
+      .run(async () => {
+        this.#asked = false
+        if (!this.#stopped) await this.#assign()
+      })
+      .then(
+        () => this.#backoff.reset(),
+        (error: unknown) => {
+          this.#ports.log.error('waiting sessions could not be given to agents', { error })
+          this.#ports.clock.after(this.#backoff.next(), () => this.look())
+        },
+      )
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  async #assign(): Promise<void> {
+    const granted = await this.#committer.within(async (read, now) => {
+      const grants = await this.#grants(read)
+      if (grants.length === 0) return accept({ change: null, answer: [] })
+      const { change, leases } = grantLeases(grants, now, this.#ports.ids)
+      return accept({ change, answer: leases })
+    })
+    if (!granted.ok) throw new BalletError(granted.refusal)
+    for (const lease of granted.value) await this.#begin(lease)
+  }
+
+  async #grants(read: Reader): Promise<Grant[]> {
+    const waiting: Waiting[] = []
+    for (const session of this.#index.waiting) {
+      const ticket = await read.row('ticket', session.ticketId)
+      if (ticket !== undefined) waiting.push({ ...session, priority: ticket.priority })
+    }
+    const chosen = assign({
+      waiting,
+      idle: this.#fleet.idle,
+      held: this.#index.held,
+      projects: new Map(this.#index.projects.map((project) => [project.id, project])),
+    })
+    const grants: Grant[] = []
+    for (const { session, agent } of chosen) {
+      const facts = await loadFacts(read, session)
+      if (facts === undefined) continue
+      const leases = await read.rows({ table: 'lease', where: { sessionId: session } })
+      grants.push({
+        facts,
+        agent,
+        lastToken: Math.max(0, ...leases.map(({ token }) => token)),
+        workspace: this.#ports.paths.workspace(facts.ticket.key, session),
+      })
+    }
+    return grants
+  }
+
+  /** Tells the agent to begin. An agent that died since it was chosen loses the lease at once. */
+  async #begin(lease: LeaseRow): Promise<void> {
+    const slot = this.#fleet.slot(lease.agent)
+    if (slot?.take({ lease: lease.id, session: lease.sessionId }) !== true) {
+      this.#intake.lose(lease.id, {
+        reason: 'agent died',
+        detail: `${lease.agent} was gone before the session began`,
+      })
+      return
+    }
+    try {
+      const { cache } = this.#committer
+      const facts = await loadFacts(cache, lease.sessionId)
+      const project = facts && (await cache.row('project', facts.session.projectId))
+      if (facts === undefined || project === undefined) throw new Error('The session is gone.')
+      const { session } = facts
+      const turnEvents =
+        session.turn === 0 ? [] : await this.#ports.storage.turn(session.id, session.turn)
+      const spec = buildSpec(
+        { facts, lease, project, turnEvents },
+        this.#ports.paths,
+        this.#ports.settings,
+      )
+      slot.send({ type: 'session.start', spec })
+    } catch (error) {
+      this.#ports.log.error('a session could not be begun', { error, session: lease.sessionId })
+      slot.kill('could not be told what to do')
+    }
+  }
+}

@@ -1,0 +1,341 @@
+import type { z } from 'zod'
+import type { AgentItem, BlobText, ItemBatch } from '../../src-shared/agent-wire.ts'
+import type { LeaseId } from '../../src-shared/ids.ts'
+import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { Committer, Reader } from '../commit/committer.ts'
+import {
+  type Items,
+  type ItemsAnswer,
+  type RunningTurn,
+  storePlainItems,
+  takeItems,
+} from '../decide/agent-items.ts'
+import type { Decision } from '../decide/change.ts'
+import { type LeaseLoss, loseLease } from '../decide/lease-end.ts'
+import { Backoff } from '../fleet/backoff.ts'
+import type { LiveBlocks } from '../following/live-blocks.ts'
+import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
+import type { CorePorts } from '../ports.ts'
+import type { LeaseRow, SessionRow } from '../storage/rows.ts'
+import type { Problems } from './problems.ts'
+import { loadFacts } from './session-facts.ts'
+
+type Batch = z.infer<typeof ItemBatch>
+
+/** The most items of one commit, and of what waits for one. */
+const COMMIT_ITEMS = 1_000
+const WAITING_ITEMS = 20_000
+
+/** What came of one lease and is not stored yet, in order. */
+type Inbox = {
+  batches: Batch[]
+  items: number
+  loss: LeaseLoss | null
+  backoff: Backoff
+  /** A commit of it is asked for or under way, or its next try is planned. */
+  busy: boolean
+}
+
+export type IntakeHandlers = {
+  /** Everything of the lease up to `n` is stored. */
+  acknowledge(lease: LeaseId, n: number): void
+  /** The lease is not the session's current one. */
+  fence(lease: LeaseId): void
+  /** The lease is over, and its last row change is stored. */
+  ended(lease: LeaseId): void
+  /** A defect: the items cannot be stored, now or later. */
+  broken(lease: LeaseId, detail: string): void
+}
+
+type Stored = { lastItem: number; gap: boolean; answer: ItemsAnswer | null }
+
+/**
+ * Stores what agents tell, each item once and in order; what comes while a commit is under way goes into the next
+ * one. What cannot be stored is kept and tried again. The end of a lost lease comes after all that was told under it.
+ */
+export class ItemIntake {
+  readonly #committer: Committer
+  readonly #ports: Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage'>
+  readonly #live: LiveBlocks
+  readonly #problems: Problems
+  readonly #handlers: IntakeHandlers
+  readonly #inboxes = new Map<LeaseId, Inbox>()
+  readonly #running = new Map<string, RunningTurn>()
+
+  constructor(
+    ports: Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage'>,
+    committer: Committer,
+    live: LiveBlocks,
+    problems: Problems,
+    handlers: IntakeHandlers,
+  ) {
+    this.#ports = ports
+    this.#committer = committer
+    this.#live = live
+    this.#problems = problems
+    this.#handlers = handlers
+  }
+
+  receive(batch: Batch): void {
+    const inbox = this.#inbox(batch.lease)
+    // The agent keeps what is not acknowledged and sends it again.
+    if (inbox.items >= WAITING_ITEMS) return
+    inbox.batches.push(batch)
+    inbox.items += batch.items.length
+    this.#drain(batch.lease, inbox)
+  }
+
+  /** The agent is gone; nothing more comes under the lease. */
+  lose(lease: LeaseId, loss: LeaseLoss): void {
+    const inbox = this.#inbox(lease)
+    inbox.loss = loss
+    this.#drain(lease, inbox)
+  }
+
+  /** Stores what an agent left behind; for the time before the fleet starts. */
+  async storeLeft(batch: Batch): Promise<Result<{ items: number }>> {
+    const result = await this.#store(batch.lease, [batch], 'left')
+    if (!result.ok) return result
+    return accept({ items: batch.items.length })
+  }
+
+  /** Ends a lease at once; for the time before the fleet starts. */
+  loseNow(lease: LeaseId, loss: LeaseLoss): Promise<void> {
+    return this.#committer.queue.run(() => this.#lose(lease, loss))
+  }
+
+  #inbox(lease: LeaseId): Inbox {
+    const existing = this.#inboxes.get(lease)
+    if (existing !== undefined) return existing
+    const made: Inbox = {
+      batches: [],
+      items: 0,
+      loss: null,
+      backoff: new Backoff(RETRY_MS, RETRY_MAX_MS),
+      busy: false,
+    }
+    this.#inboxes.set(lease, made)
+    return made
+  }
+
+  #drain(lease: LeaseId, inbox: Inbox): void {
+    if (inbox.busy) return
+    if (inbox.batches.length === 0 && inbox.loss === null) {
+      this.#inboxes.delete(lease)
+      return
+    }
+    inbox.busy = true
+    this.#committer.queue
+      .run(() => this.#step(lease, inbox))
+      .then(
+        () => {
+          inbox.busy = false
+          inbox.backoff.reset()
+          this.#problems.clear(`items ${lease}`)
+          this.#drain(lease, inbox)
+        },
+        (error: unknown) => this.#failed(lease, inbox, error),
+      )
+  }
+
+  /** Stores the next items of the inbox, or the end of its lease when there are none left. */
+  async #step(lease: LeaseId, inbox: Inbox): Promise<void> {
+    if (inbox.batches.length === 0) {
+      const { loss } = inbox
+      if (loss === null) return
+      await this.#lose(lease, loss)
+      inbox.loss = null
+      this.#handlers.ended(lease)
+      return
+    }
+    const taken = takeBatches(inbox.batches)
+    const result = await this.#store(lease, taken, 'there', true)
+    inbox.batches.splice(0, taken.length)
+    inbox.items = inbox.batches.reduce((sum, { items }) => sum + items.length, 0)
+    if (!result.ok) {
+      this.#ports.log.warn('items of an agent are refused', { lease, ...result.refusal })
+      this.#handlers.fence(lease)
+      return
+    }
+    const { lastItem, gap, answer } = result.value
+    if (gap) this.#ports.log.warn('items of an agent are missing', { lease, after: lastItem })
+    this.#handlers.acknowledge(lease, lastItem)
+    if (answer?.ended === true) {
+      this.#live.clear(answer.draft.session.id)
+      this.#handlers.ended(lease)
+    }
+  }
+
+  #failed(lease: LeaseId, inbox: Inbox, error: unknown): void {
+    const { log, clock } = this.#ports
+    if (!(error instanceof BalletError)) {
+      log.error('what an agent told cannot be stored', { lease, error })
+      inbox.batches = []
+      inbox.items = 0
+      inbox.busy = false
+      // The end of the lease is the one thing left to store; when that fails, the next start does it.
+      inbox.loss = null
+      this.#inboxes.delete(lease)
+      this.#handlers.broken(lease, 'told what cannot be stored')
+      return
+    }
+    const delay = inbox.backoff.next()
+    this.#problems.set(`items ${lease}`, error.toRefusal())
+    log.error('what an agent told is not stored yet', { lease, error, retryMs: delay })
+    clock.after(delay, () => {
+      inbox.busy = false
+      this.#drain(lease, inbox)
+    })
+  }
+
+  async #store(
+    lease: LeaseId,
+    batches: readonly Batch[],
+    agent: 'there' | 'left',
+    within = false,
+  ): Promise<Result<Stored>> {
+    const attempt = (read: Reader, now: string) => this.#decide(read, lease, batches, agent, now)
+    const result = await (within
+      ? this.#committer.within(attempt)
+      : this.#committer.transact(attempt))
+    if (result.ok && result.value.answer !== null) {
+      const { draft, running } = result.value.answer
+      if (running === null) this.#running.delete(draft.session.id)
+      else this.#running.set(draft.session.id, running)
+    }
+    return result
+  }
+
+  async #decide(
+    read: Reader,
+    id: LeaseId,
+    batches: readonly Batch[],
+    agent: 'there' | 'left',
+    now: string,
+  ): Promise<Result<Decision<Stored>>> {
+    const lease = await read.row('lease', id)
+    const session = lease && (await read.row('session', lease.sessionId))
+    if (lease === undefined || session === undefined) {
+      return refuse('lease.not-found', `There is no lease ${id}.`)
+    }
+    const { gap, ...items } = freshItems(batches, lease.lastItem)
+    if (items.items.length === 0) {
+      return accept({ change: null, answer: { lastItem: lease.lastItem, gap, answer: null } })
+    }
+    const fenced = await this.#fence(read, lease, session, agent)
+    if (fenced !== null) return fenced
+    const answerOf = (answer: ItemsAnswer | null): Stored => ({
+      lastItem: items.last,
+      gap,
+      answer,
+    })
+    const plain = storePlainItems(lease, items)
+    if (plain !== null) return accept({ change: plain, answer: answerOf(null) })
+
+    const facts = await loadFacts(read, session.id)
+    if (facts === undefined) return refuse('lease.not-found', `The session of ${id} is gone.`)
+    const running = this.#running.get(session.id) ?? null
+    const settles = items.items.some(
+      (item) =>
+        item.type === 'ready' ||
+        item.type === 'ended' ||
+        (running === null && item.type === 'event' && item.event.kind === 'turn.ended'),
+    )
+    const decision = takeItems(
+      {
+        facts,
+        lease,
+        agent,
+        running,
+        live: settles ? this.#live.of(session.id) : [],
+        turnEvents: settles ? await this.#ports.storage.turn(session.id, session.turn) : [],
+      },
+      items,
+      now,
+      this.#ports.ids,
+    )
+    return accept({ change: decision.change, answer: answerOf(decision.answer) })
+  }
+
+  /** Only the session's current lease may tell of it; what was left behind also when no newer one was given. */
+  async #fence(
+    read: Reader,
+    lease: LeaseRow,
+    session: SessionRow,
+    agent: 'there' | 'left',
+  ): Promise<Result<never> | null> {
+    if (session.leaseId === lease.id && lease.endedAt === null) return null
+    if (agent === 'left') {
+      const leases = await read.rows({ table: 'lease', where: { sessionId: session.id } })
+      if (leases.every(({ token }) => token <= lease.token)) return null
+    }
+    return refuse(
+      'lease.over',
+      `The lease ${lease.id} of the session ${session.id} is over.`,
+      'What the agent still tells under it is not stored.',
+    )
+  }
+
+  async #lose(id: LeaseId, loss: LeaseLoss): Promise<void> {
+    const { storage } = this.#ports
+    const result = await this.#committer.within(async (read, now) => {
+      const lease = await read.row('lease', id)
+      if (lease === undefined || lease.endedAt !== null) {
+        return accept({ change: null, answer: null })
+      }
+      const facts = await loadFacts(read, lease.sessionId)
+      if (facts === undefined) return accept({ change: null, answer: null })
+      const { session } = facts
+      const leases = await read.rows({ table: 'lease', where: { sessionId: session.id } })
+      return accept(
+        loseLease(
+          {
+            facts,
+            lease,
+            earlier: leases
+              .filter(({ token }) => token < lease.token)
+              .sort((a, b) => b.token - a.token),
+            turnEvents:
+              session.turnStartedAt === null ? [] : await storage.turn(session.id, session.turn),
+            live: this.#live.of(session.id),
+            costBefore: this.#running.get(session.id)?.costBefore ?? null,
+          },
+          loss,
+          now,
+        ),
+      )
+    })
+    const session = result.ok ? result.value?.session.id : undefined
+    if (session === undefined) return
+    this.#running.delete(session)
+    this.#live.clear(session)
+  }
+}
+
+/** As many of the first batches as fit into one commit, at least one. */
+function takeBatches(batches: readonly Batch[]): Batch[] {
+  const taken: Batch[] = []
+  let items = 0
+  for (const batch of batches) {
+    if (taken.length > 0 && items + batch.items.length > COMMIT_ITEMS) break
+    taken.push(batch)
+    items += batch.items.length
+  }
+  return taken
+}
+
+/** The items after `lastItem`, without repetitions, up to where one is missing. */
+function freshItems(batches: readonly Batch[], lastItem: number): Items & { gap: boolean } {
+  const items: z.infer<typeof AgentItem>[] = []
+  const blobs: z.infer<typeof BlobText>[] = []
+  let last = lastItem
+  for (const batch of batches) {
+    const end = batch.from + batch.items.length - 1
+    if (end <= last) continue
+    if (batch.from > last + 1) return { last, items, blobs, gap: true }
+    items.push(...batch.items.slice(last + 1 - batch.from))
+    blobs.push(...batch.blobs)
+    last = end
+  }
+  return { last, items, blobs, gap: false }
+}

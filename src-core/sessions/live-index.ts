@@ -1,0 +1,105 @@
+import type { Committed } from '../commit/committer.ts'
+import { isLive } from '../decide/session-states.ts'
+import type { Storage } from '../storage/port.ts'
+import type { LeaseRow, ProjectRow, SessionRow } from '../storage/rows.ts'
+
+/** What of the rows is asked for all the time, in memory: live sessions, queued inputs, leases to reap, projects. */
+export class LiveIndex {
+  readonly #sessions = new Map<string, SessionRow>()
+  readonly #queued = new Map<string, Set<string>>()
+  readonly #unreaped = new Map<string, LeaseRow>()
+  readonly #projects = new Map<string, ProjectRow>()
+
+  async load(storage: Storage): Promise<void> {
+    for (const row of await storage.rows({ table: 'project' })) this.#projects.set(row.id, row)
+    const live = await storage.rows({
+      table: 'session',
+      where: { state: ['queued', 'starting', 'working', 'waiting', 'parking', 'resuming'] },
+    })
+    for (const row of live) this.#sessions.set(row.id, row)
+    for (const row of await storage.rows({ table: 'input', where: { state: 'queued' } })) {
+      this.#queue(row.sessionId).add(row.id)
+    }
+    for (const row of await storage.rows({ table: 'lease', where: { reaped: false } })) {
+      if (row.endedAt !== null) this.#unreaped.set(row.id, row)
+    }
+  }
+
+  committed({ rows, deletes }: Committed): void {
+    for (const each of rows) {
+      switch (each.table) {
+        case 'project':
+          this.#projects.set(each.row.id, each.row)
+          break
+        case 'session':
+          if (isLive(each.row.state)) this.#sessions.set(each.row.id, each.row)
+          else this.#sessions.delete(each.row.id)
+          break
+        case 'input':
+          if (each.row.state === 'queued') this.#queue(each.row.sessionId).add(each.row.id)
+          else this.#queued.get(each.row.sessionId)?.delete(each.row.id)
+          break
+        case 'lease':
+          if (each.row.endedAt !== null && !each.row.reaped) {
+            this.#unreaped.set(each.row.id, each.row)
+          } else this.#unreaped.delete(each.row.id)
+          break
+        case 'ticket':
+          break
+      }
+    }
+    for (const { table, id } of deletes) {
+      if (table === 'project') this.#projects.delete(id)
+      if (table !== 'session') continue
+      this.#sessions.delete(id)
+      this.#queued.delete(id)
+      for (const lease of this.#unreaped.values()) {
+        if (lease.sessionId === id) this.#unreaped.delete(lease.id)
+      }
+    }
+  }
+
+  /** Oldest first. */
+  get projects(): readonly ProjectRow[] {
+    return [...this.#projects.values()]
+  }
+
+  project(id: string): ProjectRow | undefined {
+    return this.#projects.get(id)
+  }
+
+  queuedInputs(session: string): number {
+    return this.#queued.get(session)?.size ?? 0
+  }
+
+  /** Ended leases whose processes may still be there. */
+  get unreaped(): readonly LeaseRow[] {
+    return [...this.#unreaped.values()]
+  }
+
+  /** Sessions that wait for an agent and could get one at once. */
+  get waiting(): readonly SessionRow[] {
+    const blocked = new Set(this.unreaped.map((lease) => lease.sessionId))
+    return [...this.#sessions.values()].filter(
+      ({ id, state, leaseId }) =>
+        leaseId === null && (state === 'queued' || state === 'resuming') && !blocked.has(id),
+    )
+  }
+
+  /** How many sessions of each project hold an agent. */
+  get held(): ReadonlyMap<string, number> {
+    const held = new Map<string, number>()
+    for (const { projectId, leaseId } of this.#sessions.values()) {
+      if (leaseId !== null) held.set(projectId, (held.get(projectId) ?? 0) + 1)
+    }
+    return held
+  }
+
+  #queue(session: string): Set<string> {
+    const existing = this.#queued.get(session)
+    if (existing !== undefined) return existing
+    const made = new Set<string>()
+    this.#queued.set(session, made)
+    return made
+  }
+}

@@ -1,0 +1,87 @@
+import type { z } from 'zod'
+import type { SessionSpec } from '../../src-shared/agent-wire.ts'
+import { parseDuration } from '../../src-shared/duration.ts'
+import type { DeliveryId } from '../../src-shared/ids.ts'
+import type { Settings } from '../../src-shared/settings.ts'
+import type { TimelineEvent } from '../../src-shared/timeline.ts'
+import type { SessionFacts } from '../decide/session-draft.ts'
+import { openCalls } from '../decide/turn-cut.ts'
+import type { Paths } from '../ports.ts'
+import type { InputRow, LeaseRow, ProjectRow } from '../storage/rows.ts'
+import { SESSION_PROMPT } from './prompt.ts'
+
+type Spec = z.infer<typeof SessionSpec>
+
+export type SpecFacts = {
+  facts: SessionFacts
+  lease: LeaseRow
+  project: ProjectRow
+  /** The events of the session's last turn. */
+  turnEvents: readonly TimelineEvent[]
+}
+
+/** Everything that an agent needs to run the session, also what it must know to bring it back. */
+export function buildSpec(
+  { facts, lease, project, turnEvents }: SpecFacts,
+  paths: Paths,
+  settings: Settings,
+): Spec {
+  const { session, ticket } = facts
+  return {
+    session: session.id,
+    lease: lease.id,
+    nonce: lease.nonce,
+    ticket: ticket.key,
+    ticketTitle: ticket.title,
+    projectName: project.name,
+    repo: project.repo,
+    baseBranch: project.branch,
+    branch: session.branch,
+    pushedCommit: session.pushedCommit,
+    mirrorDir: paths.mirror(project.id),
+    workspaceDir: session.workspace ?? paths.workspace(ticket.key, session.id),
+    setup:
+      project.setup === null
+        ? null
+        : { command: project.setup, limitMs: setupLimit(project.setupLimit) },
+    runtime: session.runtime,
+    runtimePath: settings.runtimePaths[session.runtime] ?? null,
+    model: session.model,
+    runtimeArgs: [...project.runtimeArgs],
+    env: { ...project.env },
+    permission: session.permission,
+    prompt: SESSION_PROMPT,
+    resume: lease.token === 1 ? null : resumeFacts(facts, turnEvents),
+  }
+}
+
+/** Milliseconds; null for none. `now` gives a setup no time to run and is taken as the shortest limit. */
+function setupLimit(text: string): number | null {
+  const ms = parseDuration(text)
+  return ms === null ? null : Math.max(1_000, ms ?? 0)
+}
+
+function resumeFacts(
+  { session, inputs }: SessionFacts,
+  turnEvents: readonly TimelineEvent[],
+): Spec['resume'] {
+  return {
+    conversation: session.conversation,
+    turn: session.turn,
+    turnCut: session.turnCut,
+    openCalls: openCalls(turnEvents),
+    storedRefs: turnEvents.flatMap(({ ref }) => (ref === undefined ? [] : [ref])),
+    openDelivery: openDelivery(inputs),
+    costUsd: session.costUsd,
+  }
+}
+
+/** What was handed over and nobody told the fate of; there is at most one. */
+function openDelivery(
+  inputs: readonly InputRow[],
+): { id: DeliveryId; inputs: InputRow['id'][] } | null {
+  const sent = inputs.filter((input) => input.state === 'sent')
+  const id = sent[0]?.delivery
+  if (id === null || id === undefined) return null
+  return { id, inputs: sent.filter(({ delivery }) => delivery === id).map((input) => input.id) }
+}
