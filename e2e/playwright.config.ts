@@ -4,13 +4,13 @@ export default defineConfig({
   testDir: '.',
   testMatch: '**/*.spec.ts',
   outputDir: '../test-results/e2e',
-  timeout: 90_000,
+  timeout: 60_000,
   expect: { timeout: 10_000 },
   // A test that passes only on the second try has found something.
   retries: 0,
   workers:
     process.env.BALLET_E2E_WORKERS === undefined ? 2 : Number(process.env.BALLET_E2E_WORKERS),
-  fullyParallel: false,
+  fullyParallel: true,
   forbidOnly: process.env.CI !== undefined,
   reporter: [['list'], ['json', { outputFile: '../test-results/e2e.json' }]],
   use: { trace: 'retain-on-failure' },

@@ -4,6 +4,7 @@ import { test as base } from '@playwright/test'
 import { type ModelServer, startModelServer } from '../model/server.ts'
 import { CLAUDE_PROGRAM } from './bare-claude.ts'
 import { type CommandResult, runBallet } from './command-line.ts'
+import { type DesktopApp, startDesktop } from './desktop-app.ts'
 import { type GitRemote, type GitRemoteOptions, makeGitRemote } from './git-remote.ts'
 import { type HeadlessHost, startHeadlessHost } from './headless-host.ts'
 import { endProcesses, type ProcessInfo, processesWithVariable } from './process-tree.ts'
@@ -24,6 +25,8 @@ export type Workbench = {
   remote(options?: GitRemoteOptions): Promise<GitRemote>
   /** Starts a host on the data folder; it is stopped at the end. */
   host(options?: HostOptions): Promise<HeadlessHost>
+  /** Starts the application on the data folder; it is ended at the end. */
+  desktop(options?: { readonly args?: readonly string[] }): Promise<DesktopApp>
   /** `ballet`, exactly with these arguments. */
   ballet(...args: string[]): Promise<CommandResult>
   /** Everything that runs on behalf of this user, whatever group or parent it has. */
@@ -79,6 +82,8 @@ async function makeWorkbench(
   for (const name of ['home', 'claude', 'tmp', 'bin']) await mkdir(path(name))
   await mkdir(path('run'), { mode: 0o700 })
   await writeFile(join(home, '.gitconfig'), GIT_CONFIG)
+  // A desktop start reads the PATH of the person's login shell.
+  await writeFile(join(home, '.profile'), `export PATH='${path('bin')}':"$PATH"\n`)
   await symlink(CLAUDE_PROGRAM, join(path('bin'), 'claude'))
   const env = {
     PATH: `${path('bin')}:${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
@@ -113,6 +118,13 @@ async function makeWorkbench(
         if (host.isRunning()) await host.stop()
       })
       return host
+    },
+    desktop: async (options = {}) => {
+      const desktop = await startDesktop({ dataDir, env, ...options })
+      ends.push(async () => {
+        if (desktop.isRunning()) await desktop.quit()
+      })
+      return desktop
     },
     ballet: (...args) => runBallet(args, { env }),
     atEnd: (action) => {

@@ -1,0 +1,60 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import { expect, type Page } from '@playwright/test'
+import { bash, script, write } from '../../support/steps.ts'
+import { addProject, startTicket, waitForTurnEnd } from '../../support/watch.ts'
+import { timelineRegion } from '../../support/window.ts'
+import { test } from '../../support/workbench.ts'
+
+async function serious(window: Page): Promise<string[]> {
+  // The legacy mode does without a second page, which Electron does not give.
+  const { violations } = await new AxeBuilder({ page: window }).setLegacyMode().analyze()
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
+    )
+}
+
+for (const scheme of ['light', 'dark'] as const) {
+  test(`the main views have no serious fault in accessibility (${scheme})`, async ({ bench }) => {
+    const desktop = await bench.desktop()
+    const { window } = desktop
+    await window.emulateMedia({ colorScheme: scheme })
+    await expect(window.locator('html')).toHaveAttribute('data-theme', scheme)
+    await expect(window.getByRole('region', { name: 'Fleet' })).toBeVisible()
+    expect(await serious(window), 'nothing yet').toEqual([])
+
+    await window.keyboard.press('Control+Shift+N')
+    await expect(window.getByLabel('Name', { exact: true })).toBeVisible()
+    expect(await serious(window), 'new project').toEqual([])
+
+    const client = await desktop.client()
+    await addProject(client, (await bench.remote()).path)
+    await expect(window.getByRole('treeitem', { name: /Shop/u })).toBeVisible()
+    await window.keyboard.press('Control+N')
+    await expect(window.getByLabel('Title', { exact: true })).toBeVisible()
+    expect(await serious(window), 'new ticket').toEqual([])
+
+    const { session } = await startTicket(client, {
+      title: 'Views',
+      body: script(
+        {
+          thinking: 'I think of it.',
+          ...bash('exit 3', 'This **fails**:\n\n```js\nlet a = 1\n```'),
+        },
+        write('a.txt', 'a\n'),
+        { text: '- [link](https://example.org)\n\n| a | b |\n|---|---|\n| 1 | 2 |' },
+      ),
+    })
+    await waitForTurnEnd(client, session.id, 1)
+    await window.getByRole('treeitem', { name: new RegExp(session.ticket, 'u') }).click()
+    await expect(timelineRegion(window).getByRole('link', { name: 'link' })).toBeVisible()
+    expect(await serious(window), 'session').toEqual([])
+
+    await window.keyboard.press('Control+Shift+F')
+    expect(await serious(window), 'fleet').toEqual([])
+    await window.keyboard.press('Control+K')
+    await expect(window.getByRole('dialog')).toBeVisible()
+    expect(await serious(window), 'palette').toEqual([])
+  })
+}
