@@ -1,8 +1,9 @@
-import { chmod, mkdir, open, rm, stat } from 'node:fs/promises'
+import { chmod, open, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { SPOOL_FOLDER } from '../../src-shared/agent-wire.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { Paths } from '../ports.ts'
+import { makeFolder } from './make-folder.ts'
 
 /** Where everything of one host lies. All absolute; the comments name what is there. */
 export type DataFolder = Paths & {
@@ -54,10 +55,10 @@ export async function prepareDataFolder(dataDir: string): Promise<DataFolder> {
       throw error
     })
     if (found !== undefined && !found.isDirectory()) throw unusable(root, 'it is not a folder')
-    if (found === undefined) await mkdir(root, { recursive: true, mode: 0o700 })
+    if (found === undefined) makeFolder(root)
     // Everything below is private through it: keys in the settings of projects, and the socket.
     else if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) await chmod(root, 0o700)
-    for (const name of FOLDERS) await mkdir(join(root, name), { recursive: true, mode: 0o700 })
+    for (const name of FOLDERS) makeFolder(join(root, name))
     const probe = join(root, `.writable-${process.pid}`)
     await (await open(probe, 'w', 0o600)).close()
     await rm(probe, { force: true })

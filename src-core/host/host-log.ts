@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import pino from 'pino'
 import type { Log } from '../ports.ts'
 import { layOut } from './data-folder.ts'
+import { makeFolder } from './make-folder.ts'
 import { maskText, maskValue } from './mask.ts'
 
 /** A log of this size is put aside at the next start. */
@@ -37,7 +38,7 @@ function open(folder: string): pino.Logger {
     formatters: { level: (label) => ({ level: label }) },
   }
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     rotate(folder)
     // Written at once: what a host says last, before it is killed, is what matters most.
     const file = pino.destination({ dest: join(folder, 'host.log'), sync: true, mode: 0o600 })

@@ -12,7 +12,9 @@ export async function readSettings(file: string): Promise<Settings> {
 
 /** Changes some of the settings and keeps all others, also those that this version does not know. */
 export async function changeSettings(file: string, changes: Partial<Settings>): Promise<Settings> {
-  const next = { ...(await readObject(file)), ...changes }
+  const current = await readObject(file)
+  decode(file, current)
+  const next = { ...current, ...changes }
   const settings = decode(file, next)
   const temporary = `${file}.${process.pid}.tmp`
   try {
