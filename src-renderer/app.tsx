@@ -1,0 +1,56 @@
+import { useEffect, useRef } from 'react'
+import { runDemo } from './commands.ts'
+import { Guard } from './features/shell/guard.tsx'
+import { Shell } from './features/shell/shell.tsx'
+import { bridge } from './sync/bridge.ts'
+import { type Client, ClientProvider } from './sync/client.ts'
+import { followRecords, recordsStore, useRecords } from './sync/records.ts'
+import { Timelines } from './sync/timeline.ts'
+import { TimelinesProvider } from './sync/timelines-context.ts'
+import { RefusalNote } from './ui/refusal-note.tsx'
+
+function Start() {
+  const away = useRecords((records) => records.away)
+  if (away === null) return <div className="start" aria-busy="true" />
+  return (
+    <div className="start">
+      <RefusalNote refusal={away} />
+    </div>
+  )
+}
+
+/** The demo is asked for once, however often the window is loaded again. */
+function useRequestedDemo(client: Client, ready: boolean): void {
+  useEffect(() => {
+    if (!ready || bridge()?.demoRequested !== true) return
+    if (sessionStorage.getItem('ballet.demo') !== null) return
+    sessionStorage.setItem('ballet.demo', 'asked')
+    void runDemo(client)
+  }, [client, ready])
+}
+
+function Window({ client }: { client: Client }) {
+  const ready = useRecords((records) => records.cursor !== undefined)
+  useRequestedDemo(client, ready)
+  return ready ? <Shell /> : <Start />
+}
+
+/** The window over one client of the host. */
+export function App({ client }: { client: Client }) {
+  const timelines = useRef<Timelines>(null)
+  timelines.current ??= new Timelines(client)
+  useEffect(() => {
+    const running = new AbortController()
+    void followRecords(client, recordsStore(), running.signal)
+    return () => running.abort()
+  }, [client])
+  return (
+    <Guard name="window">
+      <ClientProvider value={client}>
+        <TimelinesProvider value={timelines.current}>
+          <Window client={client} />
+        </TimelinesProvider>
+      </ClientProvider>
+    </Guard>
+  )
+}

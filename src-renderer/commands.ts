@@ -1,0 +1,187 @@
+import type { SessionId, TicketId } from '../src-shared/ids.ts'
+import type { Refusal } from '../src-shared/refusal.ts'
+import type { MenuCommand } from '../src-shared/window-bridge.ts'
+import { interrupt, newCommand } from './features/composer/steer.ts'
+import { attempt, isLive, startTicket } from './features/session/actions.ts'
+import {
+  closePane,
+  layoutStore,
+  openBeside,
+  openPage,
+  type Page,
+  showDialog,
+  toggleDetails,
+} from './stores/layout.ts'
+import { tell } from './stores/told.ts'
+import { setTheme } from './stores/theme.ts'
+import type { Client } from './sync/client.ts'
+import { newestSession, recordsStore } from './sync/records.ts'
+
+/** Something a person can do from anywhere: by key, in the palette, in the application's menu. */
+export type Command = {
+  id: string
+  title: string
+  keys?: string
+  /** False: not possible now; it is then not offered. */
+  can?: () => boolean
+  run: (client: Client) => void | Promise<void>
+}
+
+const focusedPage = (): Page => {
+  const { panes, focused } = layoutStore.getState()
+  return panes[focused] ?? { page: 'home' }
+}
+
+/** The session in the focused pane. */
+export function focusedSession() {
+  const page = focusedPage()
+  return page.page === 'session' ? recordsStore().getState().sessions.get(page.session) : undefined
+}
+
+/** The ticket that the focused pane is about. */
+function focusedTicket(): TicketId | undefined {
+  const page = focusedPage()
+  if (page.page === 'ticket') return page.ticket as TicketId
+  return focusedSession()?.ticketId
+}
+
+function focusedProject(): string | null {
+  const page = focusedPage()
+  const { tickets, projects } = recordsStore().getState()
+  const ticket = focusedTicket()
+  const known = ticket === undefined ? undefined : tickets.get(ticket)?.projectId
+  if (known !== undefined) return known
+  if (page.page === 'new-ticket' && page.project !== null) return page.project
+  const [first] = projects.keys()
+  return first ?? null
+}
+
+function canStart(): boolean {
+  const ticket = focusedTicket()
+  if (ticket === undefined) return false
+  const sketch = newestSession(recordsStore().getState().sketches, ticket)
+  return sketch === undefined || !isLive(sketch.state)
+}
+
+async function told<T>(call: Promise<{ ok: true; value: T } | { ok: false; refusal: Refusal }>) {
+  const outcome = await call
+  if (!outcome.ok) tell(outcome.refusal)
+  return outcome
+}
+
+export async function runDemo(client: Client): Promise<void> {
+  const outcome = await told(attempt(() => client.host.demo({ commandId: newCommand() })))
+  if (outcome.ok) openPage({ page: 'session', session: outcome.value.id })
+}
+
+/** A command of a session's menu, which asks for confirmation in the pane. */
+function askInPane(what: 'stop' | 'finish'): void {
+  window.dispatchEvent(new CustomEvent('ballet:confirm', { detail: what }))
+}
+
+const hasProject = () => recordsStore().getState().projects.size > 0
+
+export const commands: readonly Command[] = [
+  { id: 'palette', title: 'Search or command', keys: 'Mod+K', run: () => showDialog('palette') },
+  {
+    id: 'ticket.new',
+    title: 'New ticket',
+    keys: 'Mod+N',
+    can: hasProject,
+    run: () => openPage({ page: 'new-ticket', project: focusedProject() }),
+  },
+  {
+    id: 'project.new',
+    title: 'New project',
+    keys: 'Mod+Shift+N',
+    run: () => openPage({ page: 'new-project' }),
+  },
+  {
+    id: 'ticket.start',
+    title: 'Start this ticket',
+    can: canStart,
+    run: async (client) => {
+      const ticket = focusedTicket()
+      if (ticket === undefined) return
+      const outcome = await told(startTicket(client, ticket))
+      if (outcome.ok) openPage({ page: 'session', session: outcome.value.id })
+    },
+  },
+  {
+    id: 'session.interrupt',
+    title: 'Interrupt the running turn',
+    keys: 'Mod+.',
+    can: () => focusedSession()?.state === 'working',
+    run: async (client) => {
+      const session = focusedSession()
+      if (session === undefined) return
+      const refusal = await interrupt(client, session.id as SessionId)
+      if (refusal !== null) tell(refusal)
+    },
+  },
+  {
+    id: 'session.stop',
+    title: 'Stop this session…',
+    can: () => isLive(focusedSession()?.state ?? 'finished'),
+    run: () => askInPane('stop'),
+  },
+  {
+    id: 'session.finish',
+    title: 'Finish this session…',
+    can: () => !['finished', 'cancelled'].includes(focusedSession()?.state ?? 'finished'),
+    run: () => askInPane('finish'),
+  },
+  {
+    id: 'composer.focus',
+    title: 'Write a message',
+    keys: 'Mod+J',
+    can: () => focusedSession() !== undefined,
+    run: () => {
+      window.dispatchEvent(new Event('ballet:focus-composer'))
+    },
+  },
+  { id: 'details', title: 'Show or hide the details', keys: 'Mod+I', run: toggleDetails },
+  {
+    id: 'split',
+    title: 'Split into two panes',
+    keys: 'Mod+\\',
+    can: () => layoutStore.getState().panes.length === 1,
+    run: () => openBeside({ page: 'home' }),
+  },
+  {
+    id: 'pane.close',
+    title: 'Close this pane',
+    keys: 'Mod+Shift+\\',
+    can: () => layoutStore.getState().panes.length > 1 || focusedPage().page !== 'home',
+    run: () => closePane(layoutStore.getState().focused),
+  },
+  { id: 'home', title: 'Overview', keys: 'Mod+Shift+H', run: () => openPage({ page: 'home' }) },
+  { id: 'fleet', title: 'Fleet', keys: 'Mod+Shift+F', run: () => openPage({ page: 'fleet' }) },
+  { id: 'check', title: 'Check this machine', run: () => openPage({ page: 'check' }) },
+  { id: 'demo', title: 'Run the demo: no account needed', run: runDemo },
+  { id: 'theme.light', title: 'Theme: light', run: () => setTheme('light') },
+  { id: 'theme.dark', title: 'Theme: dark', run: () => setTheme('dark') },
+  { id: 'theme.system', title: 'Theme: as the system', run: () => setTheme('system') },
+  { id: 'keyboard', title: 'Keyboard', keys: '?', run: () => showDialog('keyboard') },
+]
+
+const ofMenu: Record<MenuCommand, string> = {
+  'project.new': 'project.new',
+  'ticket.new': 'ticket.new',
+  'ticket.start': 'ticket.start',
+  'session.interrupt': 'session.interrupt',
+  'session.stop': 'session.stop',
+  'session.finish': 'session.finish',
+  'palette.open': 'palette',
+  'doctor.open': 'check',
+  'demo.run': 'demo',
+}
+
+export function runCommand(id: string, client: Client): void {
+  const command = commands.find((known) => known.id === id)
+  if (command === undefined || command.can?.() === false) return
+  void command.run(client)
+}
+
+export const runMenuCommand = (command: MenuCommand, client: Client) =>
+  runCommand(ofMenu[command], client)

@@ -1,0 +1,21 @@
+export type ComposerAct = 'send' | 'interrupt' | 'interrupt-and-send' | null
+
+type KeyPress = {
+  key: string
+  shiftKey: boolean
+  altKey: boolean
+  ctrlKey: boolean
+  metaKey: boolean
+  /** A candidate of an input method is being chosen: its Enter is not ours. */
+  isComposing: boolean
+}
+
+/** What a key press in the message box does; null leaves it to the box. */
+export function composerAct(press: KeyPress): ComposerAct {
+  if (press.isComposing) return null
+  const mod = press.ctrlKey || press.metaKey
+  if (press.key === 'Escape') return press.shiftKey || mod || press.altKey ? null : 'interrupt'
+  if (press.key !== 'Enter' || press.altKey) return null
+  if (mod) return press.shiftKey ? 'interrupt-and-send' : 'send'
+  return press.shiftKey ? null : 'send'
+}

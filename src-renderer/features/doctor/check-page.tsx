@@ -1,0 +1,126 @@
+import { type ReactNode, useCallback, useEffect, useState } from 'react'
+import type { DoctorReport } from '../../../src-shared/contract.ts'
+import type { Refusal } from '../../../src-shared/refusal.ts'
+import { bridge } from '../../sync/bridge.ts'
+import { useClient } from '../../sync/client.ts'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { RefusalNote } from '../../ui/refusal-note.tsx'
+import { StateDot } from '../../ui/state-dot.tsx'
+import { bytes, counted, runtimeWord } from '../../ui/words.ts'
+import { attempt } from '../session/actions.ts'
+import { PaneHead } from '../shell/pane-head.tsx'
+
+function Line({ name, well, children }: { name: string; well: boolean | null; children: ReactNode }) {
+  return (
+    <tr>
+      <td>
+        <StateDot look={well === null ? 'quiet' : well ? 'on' : 'bad'} />
+        {name}
+      </td>
+      <td>{children}</td>
+    </tr>
+  )
+}
+
+type Runtime = DoctorReport['runtimes'][number]
+
+function loginWord({ loggedIn, login }: Runtime): string {
+  if (loggedIn === null) return 'login not known'
+  return loggedIn ? `logged in${login === null ? '' : ` by ${login}`}` : 'not logged in'
+}
+
+function RuntimeLine({ report }: { report: Runtime }) {
+  return (
+    <Line name={runtimeWord(report.runtime)} well={report.problem === null && report.path !== null}>
+      {report.path === null ? (
+        'not found'
+      ) : (
+        <>
+          {report.version ?? 'version not known'} · {loginWord(report)}
+          <div className="mono dim">{report.path}</div>
+        </>
+      )}
+      {report.problem === null ? null : (
+        <div>
+          {report.problem.message}
+          {report.problem.hint === undefined ? null : <div className="dim">{report.problem.hint}</div>}
+        </div>
+      )}
+    </Line>
+  )
+}
+
+function Report({ report }: { report: DoctorReport }) {
+  const versions = bridge()?.versions
+  return (
+    <>
+      {report.problems.length === 0 ? (
+        <p>
+          <StateDot look="on" /> All that Ballet needs is there.
+        </p>
+      ) : (
+        report.problems.map((problem) => <RefusalNote key={problem.code} refusal={problem} />)
+      )}
+      <table className="table">
+        <tbody>
+          {report.runtimes.map((runtime) => (
+            <RuntimeLine key={runtime.runtime} report={runtime} />
+          ))}
+          <Line name="git" well={report.git.path !== null}>
+            {report.git.version ?? 'not found'}
+            {report.git.path === null ? null : <div className="mono dim">{report.git.path}</div>}
+          </Line>
+          <Line name="Data folder" well={null}>
+            <span className="mono">{report.host.dataDir}</span>{' '}
+            <CopyButton text={report.host.dataDir} label="Copy the data folder’s path" />
+            <div className="dim">
+              database {bytes(report.storage.bytes)}, schema {report.storage.schemaVersion}
+              {report.storage.freeBytes === null ? '' : ` · ${bytes(report.storage.freeBytes)} free`}
+            </div>
+          </Line>
+          <Line name="Host" well={null}>
+            Ballet {report.host.version} · {report.host.kind} · process {report.host.pid} ·{' '}
+            {counted(report.host.agents, 'agent')}
+            {versions === undefined ? null : (
+              <div className="dim">
+                Electron {versions.electron} · Chromium {versions.chrome} · Node {versions.node}
+              </div>
+            )}
+          </Line>
+        </tbody>
+      </table>
+    </>
+  )
+}
+
+/** Looks for everything that Ballet needs on this machine, and says what to do where it is missing. */
+export function CheckPage({ pane }: { pane: number }) {
+  const client = useClient()
+  const [report, setReport] = useState<DoctorReport | null>(null)
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const [busy, setBusy] = useState(true)
+  const check = useCallback(async () => {
+    setBusy(true)
+    const outcome = await attempt(() => client.host.doctor())
+    setBusy(false)
+    if (outcome.ok) {
+      setReport(outcome.value)
+      setRefusal(null)
+    } else setRefusal(outcome.refusal)
+  }, [client])
+  useEffect(() => void check(), [check])
+  return (
+    <>
+      <PaneHead pane={pane} title="Check this machine" />
+      <div className="page" aria-busy={busy}>
+        <div className="page-acts">
+          <button type="button" className="btn" disabled={busy} onClick={() => void check()}>
+            {busy ? 'Looking…' : 'Check again'}
+          </button>
+        </div>
+        {refusal === null ? null : <RefusalNote refusal={refusal} onRetry={() => void check()} />}
+        {report === null ? null : <Report report={report} />}
+      </div>
+    </>
+  )
+}

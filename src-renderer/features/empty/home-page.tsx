@@ -1,0 +1,130 @@
+import { useState } from 'react'
+import { runCommand, runDemo } from '../../commands.ts'
+import type { Session } from '../../../src-shared/records.ts'
+import { useMinutes } from '../../stores/clock.ts'
+import { openPage } from '../../stores/layout.ts'
+import { useClient } from '../../sync/client.ts'
+import { useRecords } from '../../sync/records.ts'
+import { showControls } from '../../text/controls.ts'
+import { Key } from '../../ui/key.tsx'
+import { sessionLook, StateDot } from '../../ui/state-dot.tsx'
+import { age, counted, money } from '../../ui/words.ts'
+import { PaneHead } from '../shell/pane-head.tsx'
+
+function FirstStart() {
+  const client = useClient()
+  const [busy, setBusy] = useState(false)
+  return (
+    <div className="empty">
+      <h3>Run coding agents on your tickets, and steer them while they work.</h3>
+      <p className="dim">
+        A project is a git remote. You write tickets in it; an agent takes a ticket, works in a clone
+        of its own, and pushes to a branch of its own. You watch, send messages, and interrupt.
+      </p>
+      <div className="page-acts">
+        <button
+          type="button"
+          className="btn btn-main"
+          disabled={busy}
+          onClick={() => {
+            setBusy(true)
+            void runDemo(client).finally(() => setBusy(false))
+          }}
+        >
+          {busy ? 'Starting the demo…' : 'Try the demo: no account needed'}
+        </button>
+        <button type="button" className="btn" onClick={() => runCommand('project.new', client)}>
+          New project <Key keys="Mod+Shift+N" />
+        </button>
+        <button type="button" className="btn" onClick={() => runCommand('check', client)}>
+          Check this machine
+        </button>
+      </div>
+    </div>
+  )
+}
+
+function SessionRow({ session }: { session: Session }) {
+  const since = age(useMinutes() - Date.parse(session.turnStartedAt ?? session.updatedAt))
+  return (
+    <button
+      type="button"
+      className="page-row"
+      onClick={() => openPage({ page: 'session', session: session.id })}
+    >
+      <StateDot look={sessionLook(session.state)} />
+      <span className="clip">
+        <span className="side-key">{session.ticket}</span> {showControls(session.title)}
+        {session.reason === '' ? null : (
+          <span className="faint"> · {showControls(session.reason.slice(0, 200))}</span>
+        )}
+      </span>
+      <span className="pane-meta">
+        {session.state} · {since} · {money(session.costUsd)}
+      </span>
+    </button>
+  )
+}
+
+const groups: { title: string; states: Session['state'][] }[] = [
+  { title: 'Waits for you', states: ['waiting', 'failed', 'parked'] },
+  { title: 'At work', states: ['working', 'starting', 'resuming'] },
+  { title: 'Waits for an agent', states: ['queued'] },
+]
+const SHOWN = 8
+
+function Overview() {
+  const client = useClient()
+  const sessions = useRecords((records) => records.sessions)
+  const sorted = [...sessions.values()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
+  const filled = groups
+    .map(({ title, states }) => ({
+      title,
+      found: sorted.filter((session) => states.includes(session.state)),
+    }))
+    .filter(({ found }) => found.length > 0)
+  return (
+    <div className="page">
+      {filled.length === 0 ? (
+        <p className="dim">Nothing runs and nothing waits for you.</p>
+      ) : (
+        filled.map(({ title, found }) => (
+          <section key={title}>
+            <h3>
+              {title} <span className="faint">{found.length}</span>
+            </h3>
+            <ul className="page-list">
+              {found.slice(0, SHOWN).map((session) => (
+                <li key={session.id}>
+                  <SessionRow session={session} />
+                </li>
+              ))}
+            </ul>
+            {found.length > SHOWN ? (
+              <p className="faint">and {counted(found.length - SHOWN, 'more session')}</p>
+            ) : null}
+          </section>
+        ))
+      )}
+      <div className="page-acts">
+        <button type="button" className="btn" onClick={() => runCommand('ticket.new', client)}>
+          New ticket <Key keys="Mod+N" />
+        </button>
+        <button type="button" className="btn" onClick={() => runCommand('project.new', client)}>
+          New project <Key keys="Mod+Shift+N" />
+        </button>
+      </div>
+    </div>
+  )
+}
+
+/** What to do first, or what goes on. */
+export function HomePage({ pane }: { pane: number }) {
+  const isEmpty = useRecords((records) => records.projects.size === 0)
+  return (
+    <>
+      <PaneHead pane={pane} title={isEmpty ? 'Welcome' : 'Overview'} />
+      {isEmpty ? <FirstStart /> : <Overview />}
+    </>
+  )
+}

@@ -1,0 +1,59 @@
+import { commands } from '../../commands.ts'
+import { showDialog } from '../../stores/layout.ts'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Key } from '../../ui/key.tsx'
+
+const elsewhere: { title: string; keys: string[] }[] = [
+  { title: 'Send or queue the message', keys: ['Enter'] },
+  { title: 'New line in the message', keys: ['Shift+Enter'] },
+  { title: 'Interrupt (in the message box)', keys: ['Escape'] },
+  { title: 'Interrupt and send', keys: ['Mod+Shift+Enter'] },
+  { title: 'Create the ticket', keys: ['Mod+Enter'] },
+  { title: 'Up and down in the sidebar', keys: ['↑', '↓'] },
+  { title: 'Open beside (in the sidebar)', keys: ['Mod+Enter'] },
+  { title: 'Previous or next turn (in the timeline)', keys: ['Alt+↑', 'Alt+↓'] },
+  { title: 'Next part of the window', keys: ['F6'] },
+  { title: 'First or second pane', keys: ['Mod+1', 'Mod+2'] },
+]
+
+/** Lists every key that does something. */
+export function KeyboardDialog() {
+  const close = () => showDialog(null)
+  return (
+    <Dialog label="Keyboard" className="keyboard" onClose={close}>
+      <div className="keyboard-body">
+        <h2>Keyboard</h2>
+        <dl>
+          {commands.map(({ id, title, keys }) =>
+            keys === undefined ? null : (
+              <div key={id}>
+                <dt>{title.replace(/…$/, '')}</dt>
+                <dd>
+                  <Key keys={keys} />
+                </dd>
+              </div>
+            ),
+          )}
+          {elsewhere.map(({ title, keys }) => (
+            <div key={title}>
+              <dt>{title}</dt>
+              <dd>
+                {keys.map((each) => (
+                  <span key={each}>
+                    {' '}
+                    <Key keys={each} />
+                  </span>
+                ))}
+              </dd>
+            </div>
+          ))}
+        </dl>
+        <form method="dialog">
+          <button type="submit" className="btn">
+            Close <Key keys="Escape" />
+          </button>
+        </form>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,31 @@
+import type { SessionId, TicketId } from '../../../src-shared/ids.ts'
+import type { Session, SessionState } from '../../../src-shared/records.ts'
+import type { Refusal } from '../../../src-shared/refusal.ts'
+import { type Client, refusalOf } from '../../sync/client.ts'
+import { newCommand } from '../composer/steer.ts'
+
+/** The session holds an agent, or waits for one. */
+export const isLive = (state: SessionState) =>
+  ['queued', 'starting', 'working', 'waiting', 'parking', 'resuming'].includes(state)
+
+/** A message brings it back. */
+export const takesMessages = (state: SessionState) => state !== 'finished' && state !== 'cancelled'
+
+type Outcome<T> = { ok: true; value: T } | { ok: false; refusal: Refusal }
+
+export async function attempt<T>(call: () => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { ok: true, value: await call() }
+  } catch (error) {
+    return { ok: false, refusal: refusalOf(error) }
+  }
+}
+
+export const stopSession = (client: Client, session: SessionId): Promise<Outcome<Session>> =>
+  attempt(() => client.sessions.stop({ ref: session, commandId: newCommand() }))
+
+export const finishSession = (client: Client, session: SessionId): Promise<Outcome<Session>> =>
+  attempt(() => client.sessions.finish({ ref: session, commandId: newCommand() }))
+
+export const startTicket = (client: Client, ticket: TicketId): Promise<Outcome<Session>> =>
+  attempt(() => client.tickets.start({ ref: ticket, commandId: newCommand() }))

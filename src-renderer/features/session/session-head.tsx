@@ -1,0 +1,105 @@
+import { Menu } from '@base-ui/react/menu'
+import type { Session } from '../../../src-shared/records.ts'
+import { useMinutes, useSeconds } from '../../stores/clock.ts'
+import { openBeside, openPage, useLayout } from '../../stores/layout.ts'
+import { copyText } from '../../sync/bridge.ts'
+import type { SessionTimeline } from '../../sync/timeline.ts'
+import { sessionLook, StateDot, StateWord } from '../../ui/state-dot.tsx'
+import { age, elapsed, money } from '../../ui/words.ts'
+import { PaneHead } from '../shell/pane-head.tsx'
+import { timelineMarkdown } from '../timeline/as-markdown.ts'
+import { isLive } from './actions.ts'
+import type { Confirm } from './session-pane.tsx'
+
+function TurnTime({ since }: { since: string }) {
+  return <span>{elapsed(useSeconds() - Date.parse(since))}</span>
+}
+
+function StateAge({ since }: { since: string }) {
+  return <span>{age(useMinutes() - Date.parse(since))}</span>
+}
+
+export function SessionHead({
+  session,
+  timeline,
+  pane,
+  onConfirm,
+}: {
+  session: Session
+  timeline: SessionTimeline
+  pane: number
+  onConfirm: (what: Confirm) => void
+}) {
+  const split = useLayout((layout) => layout.panes.length > 1)
+  const look = sessionLook(session.state)
+  return (
+    <PaneHead
+      pane={pane}
+      mark={<StateDot look={look} />}
+      title={`${session.ticket} ${session.title}`}
+      after={
+        <>
+          <StateWord look={look}>{session.state}</StateWord>
+          <span className="pane-meta clip">
+            {session.turnStartedAt === null ? (
+              session.state === 'waiting' ? (
+                <StateAge since={session.updatedAt} />
+              ) : null
+            ) : (
+              <TurnTime since={session.turnStartedAt} />
+            )}
+          </span>
+        </>
+      }
+      meta={money(session.costUsd)}
+      menu={
+        <Menu.Root>
+          <Menu.Trigger className="btn-quiet" aria-label={`More for ${session.ticket}`}>
+            ⋯
+          </Menu.Trigger>
+          <Menu.Portal>
+            <Menu.Positioner className="menu-place" align="end" sideOffset={4}>
+              <Menu.Popup className="menu">
+                <Menu.Item
+                  className="menu-item"
+                  onClick={() => openPage({ page: 'ticket', ticket: session.ticketId })}
+                >
+                  Ticket page
+                </Menu.Item>
+                {split ? null : (
+                  <Menu.Item
+                    className="menu-item"
+                    onClick={() => openBeside({ page: 'ticket', ticket: session.ticketId })}
+                  >
+                    Ticket page beside
+                  </Menu.Item>
+                )}
+                <Menu.Item
+                  className="menu-item"
+                  onClick={() => void copyText(timelineMarkdown(timeline.store.getState().rows))}
+                >
+                  Copy timeline as Markdown
+                </Menu.Item>
+                <Menu.Separator className="menu-line" />
+                <Menu.Item
+                  className="menu-item"
+                  disabled={!isLive(session.state)}
+                  onClick={() => onConfirm('stop')}
+                >
+                  Stop session…
+                </Menu.Item>
+                <Menu.Item
+                  className="menu-item"
+                  disabled={session.state === 'finished' || session.state === 'cancelled'}
+                  onClick={() => onConfirm('finish')}
+                >
+                  Finish session…
+                </Menu.Item>
+              </Menu.Popup>
+            </Menu.Positioner>
+          </Menu.Portal>
+        </Menu.Root>
+      }
+    />
+  )
+}

@@ -1,0 +1,206 @@
+import { useEffect, useRef, useState } from 'react'
+import { useStore } from 'zustand'
+import type { SessionId } from '../../../src-shared/ids.ts'
+import type { Session } from '../../../src-shared/records.ts'
+import type { Refusal } from '../../../src-shared/refusal.ts'
+import { openPage } from '../../stores/layout.ts'
+import { useClient } from '../../sync/client.ts'
+import { useSession } from '../../sync/records.ts'
+import type { SessionTimeline } from '../../sync/timeline.ts'
+import { useTimelines } from '../../sync/timelines-context.ts'
+import { RefusalNote } from '../../ui/refusal-note.tsx'
+import { Composer } from '../composer/composer.tsx'
+import { PaneHead } from '../shell/pane-head.tsx'
+import { Timeline } from '../timeline/timeline.tsx'
+import { finishSession, startTicket, stopSession, takesMessages } from './actions.ts'
+import { AnswerAnnouncer } from './announcer.tsx'
+import { SessionHead } from './session-head.tsx'
+
+export type Confirm = 'stop' | 'finish'
+
+const confirmText: Record<Confirm, { ask: string; act: string }> = {
+  stop: {
+    ask: 'Stop this session? The running turn ends; its work is pushed; conversation and workspace are kept.',
+    act: 'Stop session',
+  },
+  finish: {
+    ask: 'Finish this session? What is uncommitted is committed and pushed; then the workspace is removed.',
+    act: 'Finish session',
+  },
+}
+
+function ConfirmBar({
+  what,
+  session,
+  onClose,
+  onRefused,
+}: {
+  what: Confirm
+  session: SessionId
+  onClose: () => void
+  onRefused: (refusal: Refusal) => void
+}) {
+  const client = useClient()
+  const [busy, setBusy] = useState(false)
+  const { ask, act } = confirmText[what]
+  const run = async () => {
+    setBusy(true)
+    const outcome = await (what === 'stop' ? stopSession : finishSession)(client, session)
+    if (!outcome.ok) onRefused(outcome.refusal)
+    onClose()
+  }
+  return (
+    <div
+      className="confirm"
+      role="alertdialog"
+      aria-label={act}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') onClose()
+      }}
+    >
+      <span className="grow">{ask}</span>
+      <button type="button" className="btn" onClick={onClose}>
+        Go on
+      </button>
+      <button
+        type="button"
+        className="btn btn-main"
+        // biome-ignore lint/a11y/noAutofocus: the answer to a question that the person just asked for
+        autoFocus
+        disabled={busy}
+        onClick={() => void run()}
+      >
+        {busy ? `${act}…` : act}
+      </button>
+    </div>
+  )
+}
+
+function Over({ session }: { session: Session }) {
+  const client = useClient()
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const again = async () => {
+    const outcome = await startTicket(client, session.ticketId)
+    if (outcome.ok) openPage({ page: 'session', session: outcome.value.id })
+    else setRefusal(outcome.refusal)
+  }
+  return (
+    <div className="comp-over">
+      <span className="grow">
+        {refusal === null
+          ? session.state === 'finished'
+            ? `This session is finished; its work is on ${session.branch}.`
+            : 'This session was cancelled.'
+          : refusal.message}
+      </span>
+      <button type="button" className="btn" onClick={() => void again()}>
+        Start a new session
+      </button>
+    </div>
+  )
+}
+
+function Body({ session, timeline }: { session: Session; timeline: SessionTimeline }) {
+  const phase = useStore(timeline.store, (view) => view.phase)
+  const away = useStore(timeline.store, (view) => view.away)
+  const isEmpty = useStore(timeline.store, (view) => view.rows.length === 0)
+  if (phase === 'loading') {
+    return (
+      <div className="tl-frame tl-blank" aria-busy="true">
+        {away === null ? null : <RefusalNote refusal={away} />}
+      </div>
+    )
+  }
+  if (isEmpty) {
+    return (
+      <div className="tl-frame tl-blank">
+        <p className="dim">
+          {session.state === 'queued'
+            ? 'Waits for an agent. The timeline begins when one takes this session.'
+            : 'Nothing has happened in this session yet.'}
+        </p>
+      </div>
+    )
+  }
+  return <Timeline timeline={timeline} session={session.id} running={session.state === 'working'} />
+}
+
+/** A session: what happened, and where to write to it. */
+export function SessionPane({ id, pane, focused }: { id: string; pane: number; focused: boolean }) {
+  const session = useSession(id)
+  const timelines = useTimelines()
+  const [confirm, setConfirm] = useState<Confirm | null>(null)
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const [focusRequest, setFocusRequest] = useState(0)
+  const root = useRef<HTMLDivElement>(null)
+  const sessionId = id as SessionId
+  const timeline = timelines.open(sessionId)
+
+  useEffect(() => timelines.hold(sessionId), [timelines, sessionId])
+
+  useEffect(() => {
+    if (!focused) return
+    const onFocus = () => setFocusRequest((count) => count + 1)
+    const onConfirm = (event: Event) => {
+      if (event instanceof CustomEvent) setConfirm(event.detail === 'stop' ? 'stop' : 'finish')
+    }
+    window.addEventListener('ballet:focus-composer', onFocus)
+    window.addEventListener('ballet:confirm', onConfirm)
+    return () => {
+      window.removeEventListener('ballet:focus-composer', onFocus)
+      window.removeEventListener('ballet:confirm', onConfirm)
+    }
+  }, [focused])
+
+  if (session === undefined) {
+    return (
+      <>
+        <PaneHead pane={pane} title="Session" />
+        <div className="page">
+          <p>This session is gone; its ticket was deleted.</p>
+        </div>
+      </>
+    )
+  }
+  return (
+    <div ref={root} className="session" data-session={id} data-state={session.state}>
+      <SessionHead session={session} timeline={timeline} pane={pane} onConfirm={setConfirm} />
+      <div className="session-notes">
+        {confirm === null ? null : (
+          <ConfirmBar
+            what={confirm}
+            session={sessionId}
+            onClose={() => setConfirm(null)}
+            onRefused={setRefusal}
+          />
+        )}
+        {refusal === null ? null : (
+          <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />
+        )}
+        {session.state === 'failed' ? (
+          <RefusalNote
+            refusal={{
+              code: 'session.failed',
+              message: session.reason === '' ? 'The session failed.' : session.reason,
+              ...(session.hint === '' ? {} : { hint: session.hint }),
+            }}
+          />
+        ) : null}
+      </div>
+      <Body session={session} timeline={timeline} />
+      {takesMessages(session.state) ? (
+        <Composer
+          key={id}
+          session={sessionId}
+          state={session.state}
+          turn={session.turn}
+          focusRequest={focusRequest}
+        />
+      ) : (
+        <Over session={session} />
+      )}
+      <AnswerAnnouncer timeline={timeline} ticket={session.ticket} />
+    </div>
+  )
+}
+

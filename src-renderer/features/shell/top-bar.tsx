@@ -1,0 +1,112 @@
+import { memo } from 'react'
+import type { Agent } from '../../../src-shared/records.ts'
+import { useMinutes, useSeconds } from '../../stores/clock.ts'
+import { openPage, showDialog } from '../../stores/layout.ts'
+import { useRecords, useSession } from '../../sync/records.ts'
+import { Key } from '../../ui/key.tsx'
+import { agentLook, type Look, sessionLook, StateDot } from '../../ui/state-dot.tsx'
+import { age, agentNumber, elapsed, money } from '../../ui/words.ts'
+
+function Running({ since }: { since: string }) {
+  return <>{elapsed(useSeconds() - Date.parse(since))}</>
+}
+
+function Since({ at }: { at: string }) {
+  return <>{age(useMinutes() - Date.parse(at))}</>
+}
+
+const AgentChip = memo(function AgentChip({ agent, compact }: { agent: Agent; compact: boolean }) {
+  const session = useSession(agent.session ?? undefined)
+  const look: Look = session === undefined ? agentLook(agent.state) : sessionLook(session.state)
+  const word = session === undefined ? agent.state : session.state
+  return (
+    <button
+      type="button"
+      className="chip"
+      title={
+        session === undefined
+          ? `Agent ${agentNumber(agent.id)}: ${agent.state}${agent.reason === '' ? '' : `, ${agent.reason}`}`
+          : `Agent ${agentNumber(agent.id)}: ${session.ticket} ${session.title}, ${session.state}`
+      }
+      data-agent={agent.id}
+      data-state={agent.state}
+      onClick={() =>
+        openPage(session === undefined ? { page: 'fleet' } : { page: 'session', session: session.id })
+      }
+    >
+      <StateDot look={look} />
+      <b>{agentNumber(agent.id)}</b>
+      <span className="clip">
+        {session === undefined ? (
+          word
+        ) : compact ? (
+          session.ticket
+        ) : (
+          <>
+            {session.ticket} · {word}
+            {session.state === 'working' && session.turnStartedAt !== null ? (
+              <>
+                {' '}
+                <Running since={session.turnStartedAt} />
+              </>
+            ) : session.state === 'waiting' ? (
+              <>
+                {' '}
+                <Since at={session.updatedAt} />
+              </>
+            ) : null}
+          </>
+        )}
+      </span>
+      {session === undefined || !compact ? null : <span className="unseen">, {word}</span>}
+    </button>
+  )
+})
+
+/** More agents than this are shown by number and ticket only. */
+const WIDE_CHIPS = 4
+
+function Fleet() {
+  const agents = useRecords((records) => records.agents)
+  const sorted = [...agents.values()].sort(
+    (a, b) => Number(agentNumber(a.id)) - Number(agentNumber(b.id)),
+  )
+  return (
+    <section className="fleet" aria-label="Fleet">
+      {sorted.map((agent) => (
+        <AgentChip key={agent.id} agent={agent} compact={sorted.length > WIDE_CHIPS} />
+      ))}
+    </section>
+  )
+}
+
+function Today() {
+  const now = useMinutes()
+  const cost = useRecords(({ sessions }) => {
+    const today = new Date(now).toDateString()
+    let sum = 0
+    for (const { createdAt, costUsd } of sessions.values()) {
+      if (new Date(createdAt).toDateString() === today) sum += costUsd
+    }
+    return money(sum)
+  })
+  return (
+    <span className="chip chip-plain" title="Cost of the sessions that began today">
+      today <b>{cost}</b>
+    </span>
+  )
+}
+
+export function TopBar() {
+  return (
+    <header className="top">
+      <h1 className="brand">Ballet</h1>
+      <Fleet />
+      <Today />
+      <button type="button" className="search" onClick={() => showDialog('palette')}>
+        <span className="clip">Search or command</span>
+        <Key keys="Mod+K" />
+      </button>
+    </header>
+  )
+}

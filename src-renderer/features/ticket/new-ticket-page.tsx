@@ -1,0 +1,165 @@
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import type { Refusal } from '../../../src-shared/refusal.ts'
+import { draftOf, keepDraft } from '../../stores/drafts.ts'
+import { replacePage } from '../../stores/layout.ts'
+import { useClient } from '../../sync/client.ts'
+import { useRecords } from '../../sync/records.ts'
+import { isMod, Key } from '../../ui/key.tsx'
+import { RefusalNote } from '../../ui/refusal-note.tsx'
+import { priorityWord } from '../../ui/words.ts'
+import { newCommand } from '../composer/steer.ts'
+import { attempt } from '../session/actions.ts'
+import { PaneHead } from '../shell/pane-head.tsx'
+
+/** Writes a ticket, and on demand gives it to an agent at once. */
+export function NewTicketPage({ project, pane }: { project: string | null; pane: number }) {
+  const client = useClient()
+  const projects = useRecords((records) => records.projects)
+  const sorted = [...projects.values()].sort((a, b) => a.name.localeCompare(b.name))
+  const [chosen, setChosen] = useState(project ?? sorted[0]?.id ?? '')
+  const [title, setTitle] = useState(() => draftOf('new-ticket.title'))
+  const [body, setBody] = useState(() => draftOf('new-ticket.body'))
+  const [priority, setPriority] = useState(3)
+  const [start, setStart] = useState(true)
+  const [busy, setBusy] = useState(false)
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  // One id for one ticket, so that a second press or a try after an error does not make two.
+  const command = useRef(newCommand())
+  const titleBox = useRef<HTMLInputElement>(null)
+  useEffect(() => titleBox.current?.focus(), [])
+
+  const create = async () => {
+    if (busy || title.trim() === '' || chosen === '') return
+    setBusy(true)
+    setRefusal(null)
+    const outcome = await attempt(() =>
+      client.tickets.add({
+        commandId: command.current,
+        project: chosen,
+        title: title.trim(),
+        body,
+        priority,
+        start,
+      }),
+    )
+    if (!outcome.ok) {
+      setBusy(false)
+      setRefusal(outcome.refusal)
+      // A refused command did nothing; the next try is a new one.
+      command.current = newCommand()
+      return
+    }
+    keepDraft('new-ticket.title', '')
+    keepDraft('new-ticket.body', '')
+    const ticket = outcome.value
+    if (start) {
+      const sessions = await attempt(() => client.sessions.list({ ticket: ticket.id }))
+      const session = sessions.ok ? sessions.value.at(-1) : undefined
+      if (session !== undefined) return replacePage(pane, { page: 'session', session: session.id })
+    }
+    replacePage(pane, { page: 'ticket', ticket: ticket.id })
+  }
+
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault()
+    void create()
+  }
+
+  return (
+    <>
+      <PaneHead pane={pane} title="New ticket" />
+      <div className="page">
+        <form
+          className="form page-narrow"
+          aria-label="New ticket"
+          onSubmit={onSubmit}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && isMod(event)) {
+              event.preventDefault()
+              void create()
+            }
+          }}
+        >
+          <div className="form-two">
+            <div className="form-row">
+              <label htmlFor="ticket-project">Project</label>
+              <select
+                id="ticket-project"
+                className="field"
+                value={chosen}
+                onChange={(event) => setChosen(event.target.value)}
+              >
+                {sorted.map(({ id, name }) => (
+                  <option key={id} value={id}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            </div>
+            <div className="form-row">
+              <label htmlFor="ticket-priority">Priority</label>
+              <select
+                id="ticket-priority"
+                className="field"
+                value={priority}
+                onChange={(event) => setPriority(Number(event.target.value))}
+              >
+                {[1, 2, 3, 4, 5].map((value) => (
+                  <option key={value} value={value}>
+                    {value} · {priorityWord(value)}
+                  </option>
+                ))}
+              </select>
+            </div>
+          </div>
+          <div className="form-row">
+            <label htmlFor="ticket-title">Title</label>
+            <input
+              id="ticket-title"
+              ref={titleBox}
+              className="field"
+              value={title}
+              maxLength={500}
+              required
+              autoComplete="off"
+              onChange={(event) => {
+                setTitle(event.target.value)
+                keepDraft('new-ticket.title', event.target.value)
+              }}
+            />
+          </div>
+          <div className="form-row">
+            <label htmlFor="ticket-body">What shall be done</label>
+            <textarea
+              id="ticket-body"
+              className="field"
+              rows={12}
+              value={body}
+              aria-describedby="ticket-body-help"
+              onChange={(event) => {
+                setBody(event.target.value)
+                keepDraft('new-ticket.body', event.target.value)
+              }}
+            />
+            <p id="ticket-body-help" className="form-help">
+              Markdown. The agent gets title and text as its first message.
+            </p>
+          </div>
+          <label className="form-check">
+            <input type="checkbox" checked={start} onChange={(event) => setStart(event.target.checked)} />
+            Start at once
+          </label>
+          {refusal === null ? null : <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />}
+          <div className="page-acts">
+            <button type="submit" className="btn btn-main" disabled={busy || title.trim() === ''}>
+              {busy ? 'Creating…' : start ? 'Create and start' : 'Create'} <Key keys="Mod+Enter" />
+            </button>
+            <button type="button" className="btn" onClick={() => replacePage(pane, { page: 'home' })}>
+              Cancel
+            </button>
+          </div>
+        </form>
+      </div>
+    </>
+  )
+}

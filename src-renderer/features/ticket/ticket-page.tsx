@@ -1,0 +1,179 @@
+import { useMemo, useState } from 'react'
+import type { SessionId, TicketId } from '../../../src-shared/ids.ts'
+import type { Session } from '../../../src-shared/records.ts'
+import type { Refusal } from '../../../src-shared/refusal.ts'
+import { useMinutes } from '../../stores/clock.ts'
+import { openPage, replacePage } from '../../stores/layout.ts'
+import { useClient } from '../../sync/client.ts'
+import { useRecords, useTicket } from '../../sync/records.ts'
+import { chunksOf } from '../../text/chunks.ts'
+import { showControls } from '../../text/controls.ts'
+import { MarkdownChunk } from '../../text/markdown.tsx'
+import { RefusalNote } from '../../ui/refusal-note.tsx'
+import { sessionLook, StateDot, StateWord, ticketLook } from '../../ui/state-dot.tsx'
+import { age, fullTime, money, priorityWord } from '../../ui/words.ts'
+import { newCommand } from '../composer/steer.ts'
+import { attempt, isLive, startTicket } from '../session/actions.ts'
+import { PaneHead } from '../shell/pane-head.tsx'
+
+/** Pieces of a body that are drawn before somebody asks for the rest. */
+const SHOWN_CHUNKS = 60
+
+function Body({ text }: { text: string }) {
+  const chunks = useMemo(() => chunksOf(text), [text])
+  const [all, setAll] = useState(false)
+  if (text.trim() === '') return <p className="faint">No description.</p>
+  return (
+    <div className="md page-body" dir="auto">
+      {(all ? chunks : chunks.slice(0, SHOWN_CHUNKS)).map((chunk, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces of a fixed text
+        <MarkdownChunk key={at} chunk={chunk} live={false} />
+      ))}
+      {all || chunks.length <= SHOWN_CHUNKS ? null : (
+        <button type="button" className="btn" onClick={() => setAll(true)}>
+          Show the rest
+        </button>
+      )}
+    </div>
+  )
+}
+
+function SessionRow({ session }: { session: Session }) {
+  const since = age(useMinutes() - Date.parse(session.createdAt))
+  return (
+    <button
+      type="button"
+      className="page-row"
+      onClick={() => openPage({ page: 'session', session: session.id as SessionId })}
+    >
+      <StateDot look={sessionLook(session.state)} />
+      <span className="clip">
+        {session.state} · {session.stage}
+        {session.reason === '' ? '' : ` · ${showControls(session.reason)}`}
+      </span>
+      <span className="pane-meta">
+        turn {session.turn} · {money(session.costUsd)} · {since}
+      </span>
+    </button>
+  )
+}
+
+function DeleteTicket({ id, pane, ticketKey }: { id: TicketId; pane: number; ticketKey: string }) {
+  const client = useClient()
+  const [asked, setAsked] = useState(false)
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const remove = async () => {
+    const outcome = await attempt(() => client.tickets.delete({ ref: id, commandId: newCommand() }))
+    if (outcome.ok) replacePage(pane, { page: 'home' })
+    else {
+      setAsked(false)
+      setRefusal(outcome.refusal)
+    }
+  }
+  if (refusal !== null) return <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />
+  return asked ? (
+    <span className="page-acts">
+      <span className="dim">Delete {ticketKey} with its sessions and their timelines?</span>
+      <button type="button" className="btn" onClick={() => setAsked(false)}>
+        Keep it
+      </button>
+      <button type="button" className="btn btn-bad" onClick={() => void remove()}>
+        Delete
+      </button>
+    </span>
+  ) : (
+    <button type="button" className="btn-link" onClick={() => setAsked(true)}>
+      Delete this ticket…
+    </button>
+  )
+}
+
+/** A ticket: what shall be done, how it stands, and the sessions that work or worked on it. */
+export function TicketPage({ id, pane }: { id: string; pane: number }) {
+  const client = useClient()
+  const ticket = useTicket(id)
+  const all = useRecords((records) => records.sessions)
+  const sessions = useMemo(
+    () =>
+      [...all.values()]
+        .filter((session) => session.ticketId === id)
+        .sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)),
+    [all, id],
+  )
+  const [busy, setBusy] = useState(false)
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  if (ticket === undefined) {
+    return (
+      <>
+        <PaneHead pane={pane} title="Ticket" />
+        <div className="page">
+          <p>This ticket is gone: it was deleted.</p>
+        </div>
+      </>
+    )
+  }
+  const [newest] = sessions
+  const live = newest !== undefined && isLive(newest.state)
+  const start = async () => {
+    setBusy(true)
+    setRefusal(null)
+    const outcome = await startTicket(client, ticket.id)
+    setBusy(false)
+    if (outcome.ok) openPage({ page: 'session', session: outcome.value.id })
+    else setRefusal(outcome.refusal)
+  }
+  return (
+    <>
+      <PaneHead
+        pane={pane}
+        mark={<StateDot look={ticketLook(ticket.status)} />}
+        title={`${ticket.key} ${showControls(ticket.title)}`}
+        after={<StateWord look={ticketLook(ticket.status)}>{ticket.status}</StateWord>}
+      />
+      <div className="page" data-ticket={id}>
+        <p className="page-facts">
+          <span>{ticket.project}</span>
+          <span>stage {ticket.stage}</span>
+          <span>priority {priorityWord(ticket.priority)}</span>
+          <span title={fullTime(ticket.createdAt)}>created {fullTime(ticket.createdAt)}</span>
+        </p>
+        <div className="page-acts">
+          {live && newest !== undefined ? (
+            <button
+              type="button"
+              className="btn btn-main"
+              onClick={() => openPage({ page: 'session', session: newest.id })}
+            >
+              Open the session
+            </button>
+          ) : (
+            <button type="button" className="btn btn-main" disabled={busy} onClick={() => void start()}>
+              {busy
+                ? 'Starting…'
+                : newest?.state === 'parked' || newest?.state === 'failed'
+                  ? 'Go on with the session'
+                  : 'Start'}
+            </button>
+          )}
+        </div>
+        {refusal === null ? null : <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />}
+        <Body text={ticket.body} />
+        {sessions.length === 0 ? null : (
+          <section>
+            <h3>
+              Sessions <span className="faint">{sessions.length}</span>
+            </h3>
+            <ul className="page-list">
+              {sessions.map((session) => (
+                <li key={session.id}>
+                  <SessionRow session={session} />
+                </li>
+              ))}
+            </ul>
+          </section>
+        )}
+        {live ? null : <DeleteTicket id={ticket.id} pane={pane} ticketKey={ticket.key} />}
+      </div>
+    </>
+  )
+}

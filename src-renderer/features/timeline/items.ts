@@ -1,0 +1,127 @@
+import type { ProseRow, Row, ToolRow } from '../../sync/rows.ts'
+import { type Chunk, chunksOf, growChunks } from '../../text/chunks.ts'
+
+/** One entry of the virtual list. A long text is several of them, so that only its part in sight is drawn. */
+export type Item = {
+  key: string
+  row: Row
+  /** 0, or how many subagents it is inside of. */
+  depth: number
+  open: boolean
+  /** Of a text: the pieces that this item draws; the last item of a live text holds what still grows. */
+  chunks: readonly Chunk[] | null
+  last: boolean
+}
+
+/** Characters of one item of a text; one screen is about this much. */
+const ITEM_CHARACTERS = 3_000
+
+/** Whether a row is drawn open when nobody chose: what was changed and what went wrong is, what was read is not. */
+export function isOpenByItself(row: Row): boolean {
+  switch (row.kind) {
+    case 'tool':
+      if (row.children.length > 0 || row.toolKind === 'agent') return false
+      if (row.result?.status === 'error') return true
+      return row.toolKind === 'edit' || row.toolKind === 'execute'
+    case 'todo':
+      return row.latest
+    default:
+      return false
+  }
+}
+
+function grouped(chunks: readonly Chunk[]): Chunk[][] {
+  const groups: Chunk[][] = []
+  let group: Chunk[] = []
+  let size = 0
+  for (const chunk of chunks) {
+    if (group.length > 0 && size + chunk.text.length > ITEM_CHARACTERS) {
+      groups.push(group)
+      group = []
+      size = 0
+    }
+    group.push(chunk)
+    size += chunk.text.length
+  }
+  if (group.length > 0) groups.push(group)
+  return groups
+}
+
+const sameChunks = (a: readonly Chunk[], b: readonly Chunk[]) =>
+  a.length === b.length && a.every((chunk, at) => chunk === b[at])
+
+/** Makes the items of rows, and gives the same objects again for what did not change. */
+export class ItemMaker {
+  #made = new WeakMap<Row, Item[]>()
+  #texts = new Map<string, { text: string; chunks: Chunk[]; items: Item[] }>()
+
+  items(rows: readonly Row[], chosen: ReadonlyMap<string, boolean>): Item[] {
+    const items: Item[] = []
+    this.#list(rows, 0, chosen, items)
+    return items
+  }
+
+  #list(
+    rows: readonly Row[],
+    depth: number,
+    chosen: ReadonlyMap<string, boolean>,
+    into: Item[],
+  ): void {
+    for (const row of rows) {
+      const open = chosen.get(row.key) ?? isOpenByItself(row)
+      const known = this.#made.get(row)
+      if (known !== undefined && known[0]?.open === open && known[0].depth === depth) {
+        into.push(...known)
+      } else {
+        const made =
+          row.kind === 'text'
+            ? this.#text(row, depth)
+            : [{ key: row.key, row, depth, open, chunks: null, last: true }]
+        this.#made.set(row, made)
+        into.push(...made)
+      }
+      if (open && row.kind === 'tool') this.#list(row.children, depth + 1, chosen, into)
+    }
+  }
+
+  #text(row: ProseRow, depth: number): Item[] {
+    const before = this.#texts.get(row.key)
+    const chunks = before === undefined ? chunksOf(row.text) : growChunks(before, row.text)
+    const groups = grouped(chunks)
+    if (groups.length === 0) groups.push([])
+    const items = groups.map((group, at): Item => {
+      const key = at === 0 ? row.key : `${row.key}#${at}`
+      const last = at === groups.length - 1
+      const same = before?.items[at]
+      if (
+        same !== undefined &&
+        !last &&
+        !same.last &&
+        same.depth === depth &&
+        same.chunks !== null &&
+        sameChunks(same.chunks, group)
+      ) {
+        return same
+      }
+      return { key, row, depth, open: false, chunks: group, last }
+    })
+    if (row.live) this.#texts.set(row.key, { text: row.text, chunks, items })
+    else this.#texts.delete(row.key)
+    return items
+  }
+}
+
+/** The tool call that a subagent is at now, for the header of a folded card. */
+export function latestChild(row: ToolRow): ToolRow | undefined {
+  for (let at = row.children.length - 1; at >= 0; at -= 1) {
+    const child = row.children[at]
+    if (child?.kind === 'tool') return child
+  }
+  return undefined
+}
+
+export function countCalls(row: ToolRow): number {
+  let calls = 0
+  for (const child of row.children) if (child.kind === 'tool') calls += 1 + countCalls(child)
+  return calls
+}

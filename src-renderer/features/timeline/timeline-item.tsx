@@ -1,0 +1,298 @@
+import { memo } from 'react'
+import type { SessionId } from '../../../src-shared/ids.ts'
+import type {
+  EndedRow,
+  InputRow,
+  NoticeRow,
+  ProseRow,
+  RequestRow,
+  StateRow,
+  StepRow,
+  TodoRow,
+  TurnRow,
+} from '../../sync/rows.ts'
+import { showControls } from '../../text/controls.ts'
+import { cutLines } from '../../text/lines.ts'
+import { MarkdownChunk } from '../../text/markdown.tsx'
+import { useSeconds } from '../../stores/clock.ts'
+import { duration, elapsed, fullTime, money, timeOfDay } from '../../ui/words.ts'
+import type { Item } from './items.ts'
+import { LongText } from './long-text.tsx'
+import { ToolCard } from './tool-card.tsx'
+
+function Running({ since }: { since: string }) {
+  return <>{elapsed(useSeconds() - Date.parse(since))}</>
+}
+
+function TurnHeading({ row, running }: { row: TurnRow; running: boolean }) {
+  const parts = [`turn ${row.turn ?? '?'}`]
+  if (row.at !== null) parts.push(timeOfDay(row.at))
+  if (row.end !== null) parts.push(duration(row.end.durationMs))
+  if (row.end !== null && row.end.costUsd > 0) parts.push(money(row.end.costUsd))
+  return (
+    <h3 className="tl-turn" title={row.at === null ? undefined : fullTime(row.at)}>
+      {parts.join(' · ')}
+      {row.end === null && row.at !== null && running ? (
+        <>
+          {' · '}
+          <Running since={row.at} />
+        </>
+      ) : null}
+    </h3>
+  )
+}
+
+const inputNote: Record<InputRow['state'], string> = {
+  queued: 'queued',
+  sent: 'sent',
+  delivered: '',
+  cancelled: 'cancelled',
+  unknown: 'not known whether it arrived',
+}
+
+function InputBubble({ row, session }: { row: InputRow; session: SessionId }) {
+  const from = row.author === 'ballet' ? 'Ballet' : 'You'
+  const notes = [
+    row.author === 'ballet' ? 'from the ticket' : '',
+    row.inputKind === 'interrupt' ? 'with the interrupt' : '',
+    row.inputKind === 'answer' ? 'answer' : '',
+    inputNote[row.state],
+  ].filter((note) => note !== '')
+  return (
+    <div className="tl-input" data-state={row.state}>
+      <div className="tl-bubble">
+        <span className="unseen">{from}: </span>
+        <LongText text={row.text} blob={row.textBlob} session={session} />
+      </div>
+      {notes.length === 0 ? null : <div className="tl-input-note">{notes.join(' · ')}</div>}
+    </div>
+  )
+}
+
+function Prose({ item, row }: { item: Item; row: ProseRow }) {
+  const chunks = item.chunks ?? []
+  return (
+    <div className="md" dir="auto">
+      {chunks.map((chunk, at) => (
+        <MarkdownChunk
+          // biome-ignore lint/suspicious/noArrayIndexKey: pieces of a text that only grows at its end
+          key={at}
+          chunk={chunk}
+          live={row.live && item.last && at === chunks.length - 1}
+        />
+      ))}
+      {row.live && item.last ? <span className="caret" aria-hidden="true" /> : null}
+      {row.partial && item.last ? <p className="tl-cut">cut off here</p> : null}
+    </div>
+  )
+}
+
+const firstLine = (text: string) => {
+  const line = text.trimStart().split('\n', 1)[0] ?? ''
+  return line.length > 300 ? line.slice(0, 300) : line
+}
+
+const lastLine = (text: string) => {
+  const trimmed = text.trimEnd()
+  return trimmed.slice(Math.max(trimmed.lastIndexOf('\n') + 1, trimmed.length - 300))
+}
+
+function Thinking({
+  row,
+  open,
+  onToggle,
+  session,
+}: {
+  row: ProseRow
+  open: boolean
+  onToggle: () => void
+  session: SessionId
+}) {
+  return (
+    <div className="tl-thinking">
+      <button type="button" aria-expanded={open} onClick={onToggle}>
+        <span className="tl-fold" aria-hidden="true" />
+        <span className="tl-thinking-word">{row.live ? 'thinking' : 'thought'}</span>
+        {open ? null : (
+          <span className="clip">
+            {showControls(row.live ? lastLine(row.text) : firstLine(row.text))}
+          </span>
+        )}
+      </button>
+      {open ? (
+        <div className="tl-thinking-text">
+          <LongText text={row.text} blob={row.textBlob} session={session} />
+        </div>
+      ) : null}
+    </div>
+  )
+}
+
+const todoWord = { pending: 'open', active: 'now', done: 'done' } as const
+
+function Todo({ row, open, onToggle }: { row: TodoRow; open: boolean; onToggle: () => void }) {
+  const done = row.items.filter((item) => item.status === 'done').length
+  const now = row.items.find((item) => item.status === 'active')
+  return (
+    <div className="tl-todo">
+      <button type="button" aria-expanded={open} onClick={onToggle}>
+        <span className="tl-fold" aria-hidden="true" />
+        <span className="tl-todo-word">
+          Todo {done} of {row.items.length}
+        </span>
+        {open || now === undefined ? null : <span className="clip">{showControls(now.text)}</span>}
+      </button>
+      {open ? (
+        <ul>
+          {row.items.map((item, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a todo list names its items by their place
+            <li key={at} data-status={item.status}>
+              <span className="tl-todo-mark" aria-hidden="true" />
+              <span>
+                <span className="unseen">{todoWord[item.status]}: </span>
+                {showControls(item.text)}
+              </span>
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </div>
+  )
+}
+
+const noticeLook = { info: 'quiet', warning: 'wait', error: 'bad' } as const
+
+function Notice({ row, session }: { row: NoticeRow; session: SessionId }) {
+  return (
+    <div className="tl-line" data-level={row.level} role={row.level === 'error' ? 'alert' : undefined}>
+      <i className={`dot dot-${noticeLook[row.level]}`} aria-hidden="true" />
+      <div className="tl-line-text">
+        {row.level === 'info' ? null : <strong>{row.level === 'error' ? 'Error' : 'Warning'} </strong>}
+        <LongText text={row.text} blob={row.textBlob} session={session} />
+      </div>
+      <span className="tl-meta">{row.at === null ? '' : timeOfDay(row.at)}</span>
+    </div>
+  )
+}
+
+function StateLine({ row }: { row: StateRow }) {
+  return (
+    <div className="tl-line tl-state">
+      <div className="tl-line-text">
+        <span className="tl-state-word">{row.to}</span>
+        {row.reason === '' ? null : ` · ${showControls(row.reason)}`}
+      </div>
+      <span className="tl-meta">{row.at === null ? '' : timeOfDay(row.at)}</span>
+    </div>
+  )
+}
+
+const endedTitle: Record<EndedRow['end']['reason'], string> = {
+  completed: 'Turn ended',
+  interrupted: 'Interrupted',
+  failed: 'The turn failed',
+  limit: 'Stopped at a limit',
+  killed: 'Cut off',
+}
+
+function Ended({ row }: { row: EndedRow }) {
+  const { reason, detail, hint, durationMs } = row.end
+  if (reason === 'interrupted') {
+    return (
+      <div className="tl-line">
+        <i className="dot dot-gone" aria-hidden="true" />
+        <div className="tl-line-text">
+          Interrupted after {duration(durationMs)}
+          {detail === undefined ? null : ` · ${showControls(detail)}`}
+        </div>
+      </div>
+    )
+  }
+  return (
+    <div className="tl-ended" data-reason={reason}>
+      <i className={`dot dot-${reason === 'limit' ? 'wait' : 'bad'}`} aria-hidden="true" />
+      <div>
+        <strong>{endedTitle[reason]}</strong>
+        {detail === undefined ? null : <p>{showControls(cutLines(detail))}</p>}
+        {hint === undefined ? null : <p className="dim">{showControls(cutLines(hint))}</p>}
+      </div>
+    </div>
+  )
+}
+
+const stepWord = { started: '', done: 'done', failed: 'failed' } as const
+
+function Step({ row }: { row: StepRow }) {
+  return (
+    <div className="tl-line" data-level={row.status === 'failed' ? 'error' : 'info'}>
+      <i className={`dot dot-${row.status === 'failed' ? 'bad' : row.status === 'done' ? 'done' : 'begin'}`} aria-hidden="true" />
+      <div className="tl-line-text">
+        {row.step}
+        {stepWord[row.status] === '' ? null : ` · ${stepWord[row.status]}`}
+        {row.detail === undefined ? null : ` · ${showControls(row.detail)}`}
+      </div>
+      <span className="tl-meta">{row.durationMs === undefined ? '' : duration(row.durationMs)}</span>
+    </div>
+  )
+}
+
+const outcomeWord = {
+  allowed: 'allowed once',
+  'allowed-for-session': 'allowed for this session',
+  denied: 'denied',
+  withdrawn: 'withdrawn',
+} as const
+
+function Request({ row }: { row: RequestRow }) {
+  return (
+    <div className="tl-ended" data-reason="limit">
+      <i className={`dot dot-${row.outcome === null ? 'wait' : 'quiet'}`} aria-hidden="true" />
+      <div>
+        <strong>{row.outcome === null ? 'Asks for permission' : `Permission ${outcomeWord[row.outcome]}`}</strong>
+        <p className="mono">{showControls(cutLines(row.title))}</p>
+        {row.text === undefined ? null : <p className="dim">{showControls(row.text)}</p>}
+      </div>
+    </div>
+  )
+}
+
+/** Draws one entry; unchanged entries are not drawn again. */
+export const TimelineItem = memo(function TimelineItem({
+  item,
+  session,
+  running,
+  onToggle,
+}: {
+  item: Item
+  session: SessionId
+  /** Whether the session's turn runs; the last turn's time then counts. */
+  running: boolean
+  onToggle: (key: string, open: boolean) => void
+}) {
+  const { row, open } = item
+  const toggle = () => onToggle(row.key, !open)
+  switch (row.kind) {
+    case 'turn':
+      return <TurnHeading row={row} running={running} />
+    case 'input':
+      return <InputBubble row={row} session={session} />
+    case 'text':
+      return <Prose item={item} row={row} />
+    case 'thinking':
+      return <Thinking row={row} open={open} onToggle={toggle} session={session} />
+    case 'tool':
+      return <ToolCard row={row} open={open} onToggle={toggle} session={session} />
+    case 'todo':
+      return <Todo row={row} open={open} onToggle={toggle} />
+    case 'notice':
+      return <Notice row={row} session={session} />
+    case 'state':
+      return <StateLine row={row} />
+    case 'ended':
+      return <Ended row={row} />
+    case 'step':
+      return <Step row={row} />
+    case 'request':
+      return <Request row={row} />
+  }
+})

@@ -1,0 +1,181 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { useStore } from 'zustand'
+import type { SessionId } from '../../../src-shared/ids.ts'
+import type { SessionTimeline } from '../../sync/timeline.ts'
+import { RefusalNote } from '../../ui/refusal-note.tsx'
+import { whole } from '../../ui/words.ts'
+import { type Item, ItemMaker } from './items.ts'
+import { TimelineItem } from './timeline-item.tsx'
+
+/** Nearer to the end than this counts as being there. */
+const END_PX = 60
+/** The next page is asked for when this much is left above. */
+const ABOVE_PX = 1_200
+
+function estimate(item: Item | undefined): number {
+  switch (item?.row.kind) {
+    case 'text':
+      return Math.max(28, Math.min(900, (item.chunks ?? []).reduce((sum, c) => sum + c.text.length, 0) / 3))
+    case 'tool':
+      return item.open ? 160 : 30
+    case 'turn':
+      return 40
+    default:
+      return 34
+  }
+}
+
+/** The same array as before while the keys are the same, so that the list keeps its measures. */
+function useKeys(items: readonly Item[]): readonly string[] {
+  const before = useRef<readonly string[]>([])
+  const keys = useMemo(() => {
+    const known = before.current
+    if (known.length === items.length && items.every((item, at) => item.key === known[at])) return known
+    return items.map((item) => item.key)
+  }, [items])
+  before.current = keys
+  return keys
+}
+
+/** A session's timeline: opens at its end, stays there while the reader does, loads upwards. */
+export function Timeline({
+  timeline,
+  session,
+  running,
+}: {
+  timeline: SessionTimeline
+  session: SessionId
+  running: boolean
+}) {
+  const rows = useStore(timeline.store, (view) => view.rows)
+  const first = useStore(timeline.store, (view) => view.first)
+  const last = useStore(timeline.store, (view) => view.last)
+  const hostLast = useStore(timeline.store, (view) => view.hostLast)
+  const pageFailed = useStore(timeline.store, (view) => view.pageFailed)
+  const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map())
+  const [maker] = useState(() => new ItemMaker())
+  const items = useMemo(() => maker.items(rows, chosen), [maker, rows, chosen])
+  const keys = useKeys(items)
+  const box = useRef<HTMLElement>(null)
+  const [atEnd, setAtEnd] = useState(true)
+  const seen = useRef(hostLast)
+
+  const getItemKey = useCallback((index: number) => keys[index] ?? index, [keys])
+  const list = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => box.current,
+    estimateSize: (index) => estimate(items[index]),
+    getItemKey,
+    overscan: 6,
+    paddingStart: 12,
+    paddingEnd: 16,
+    anchorTo: 'end',
+    followOnAppend: true,
+    scrollEndThreshold: END_PX,
+    initialOffset: () => items.reduce((sum, item) => sum + estimate(item), 0),
+    directDomUpdates: true,
+    directDomUpdatesMode: 'position',
+  })
+
+  useLayoutEffect(() => {
+    list.scrollToEnd()
+  }, [list])
+
+  // A pane that gets lower or wider must not push the end out of sight.
+  useEffect(() => {
+    const element = box.current
+    if (element === null) return
+    const observer = new ResizeObserver(() => {
+      if (endRef.current) list.scrollToEnd()
+    })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [list])
+  const endRef = useRef(true)
+
+  const onScroll = useCallback(() => {
+    const element = box.current
+    if (element === null) return
+    const left = element.scrollHeight - element.scrollTop - element.clientHeight
+    const isEnd = left < END_PX
+    endRef.current = isEnd
+    setAtEnd(isEnd)
+    timeline.setFollowing(isEnd)
+    if (element.scrollTop < ABOVE_PX) void timeline.loadAbove()
+    if (left < ABOVE_PX) void timeline.loadBelow()
+  }, [timeline])
+
+  // Too few rows to scroll give no scroll event; the page above then loads by itself.
+  useEffect(() => {
+    const element = box.current
+    if (element !== null && first > 1 && element.scrollHeight <= element.clientHeight + ABOVE_PX) {
+      void timeline.loadAbove()
+    }
+  }, [first, timeline])
+
+  if (atEnd && last >= hostLast) seen.current = hostLast
+  const unseen = hostLast - seen.current
+
+  const toggle = useCallback((key: string, open: boolean) => {
+    setChosen((before) => new Map(before).set(key, open))
+  }, [])
+
+  const jump = () => {
+    void timeline.jumpToEnd().then(() => list.scrollToEnd())
+    box.current?.focus()
+  }
+
+  return (
+    <div className="tl-frame">
+      <section
+        ref={box}
+        className="tl"
+        aria-label="Timeline"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard
+        tabIndex={0}
+        onScroll={onScroll}
+        data-session={session}
+        data-last={last}
+      >
+        <div className="tl-all" ref={list.containerRef}>
+          {list.getVirtualItems().map(({ index, key }) => {
+            const item = items[index]
+            if (item === undefined) return null
+            return (
+              <div
+                key={key}
+                ref={list.measureElement}
+                data-index={index}
+                data-kind={item.row.kind}
+                data-seq={item.row.seq ?? undefined}
+                data-depth={item.depth === 0 ? undefined : Math.min(item.depth, 4)}
+                data-next={items[index + 1]?.row.kind}
+                className="tl-item"
+              >
+                <TimelineItem
+                  item={item}
+                  session={session}
+                  running={item.row.kind === 'turn' && running}
+                  onToggle={toggle}
+                />
+              </div>
+            )
+          })}
+        </div>
+      </section>
+      {pageFailed === null ? null : (
+        <div className="tl-page-failed">
+          <RefusalNote refusal={pageFailed} onRetry={() => void timeline.loadAbove()} />
+        </div>
+      )}
+      {atEnd ? null : (
+        <button type="button" className="btn tl-jump" onClick={jump}>
+          Jump to latest
+          {unseen > 0 ? <span className="tl-count">{whole(unseen)} new</span> : null}
+          <span aria-hidden="true">↓</span>
+        </button>
+      )}
+    </div>
+  )
+}

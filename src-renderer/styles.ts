@@ -1,0 +1,8 @@
+import './ui/tokens.css'
+import './ui/base.css'
+import './ui/page.css'
+import './text/text.css'
+import './features/shell/shell.css'
+import './features/sidebar/sidebar.css'
+import './features/timeline/timeline.css'
+import './features/composer/composer.css'

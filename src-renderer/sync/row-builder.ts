@@ -1,0 +1,328 @@
+import type { LiveBlock, TimelineEvent } from '../../src-shared/timeline.ts'
+import type { LiveBlocks } from './live-blocks.ts'
+import type { InputRow, ProseRow, Row, ToolResult, ToolRow, TurnEnd } from './rows.ts'
+
+type Of<K extends TimelineEvent['kind']> = Extract<TimelineEvent, { kind: K }>
+
+/** A place in a list of rows. The row in it is replaced, never changed, so that drawn rows can be compared. */
+type Cell = { row: Row; parent: Cell | null; children: Cell[]; stale: boolean }
+
+const placeOf = (key: string, event: TimelineEvent) => ({
+  key,
+  seq: event.seq,
+  at: event.at,
+  turn: event.turn,
+})
+
+const blockKey = (event: Of<'assistant.text' | 'assistant.thinking'>) =>
+  event.block === undefined ? `seq:${event.seq}` : `block:${event.block}`
+
+function proseRow(event: Of<'assistant.text' | 'assistant.thinking'>): ProseRow {
+  return {
+    ...placeOf(blockKey(event), event),
+    kind: event.kind === 'assistant.text' ? 'text' : 'thinking',
+    text: event.text,
+    textBlob: event.textBlob,
+    partial: event.partial === true,
+    live: false,
+  }
+}
+
+function liveRow(block: LiveBlock): ProseRow {
+  return {
+    key: `block:${block.block}`,
+    seq: null,
+    at: null,
+    turn: block.turn,
+    kind: block.kind === 'assistant.thinking' ? 'thinking' : 'text',
+    text: block.text,
+    textBlob: undefined,
+    partial: false,
+    live: true,
+  }
+}
+
+function toolResult(event: Of<'tool.result'>): ToolResult {
+  const { status, output, outputBlob, outputBytes, diff, durationMs, at } = event
+  return { status, output, outputBlob, outputBytes, diff: diff ?? [], durationMs, at }
+}
+
+function turnEnd(event: Of<'turn.ended'>): TurnEnd {
+  const { reason, durationMs, usage, costUsd, detail, hint } = event
+  return { reason, durationMs, usage, costUsd, detail, hint }
+}
+
+const stateOfInput = {
+  'input.sent': 'sent',
+  'input.delivered': 'delivered',
+  'input.cancelled': 'cancelled',
+  'input.unknown': 'unknown',
+} as const
+
+/** A change between working and waiting is told by the turn's heading already. */
+const isTold = (event: Of<'session.state'>) =>
+  event.reason !== '' || !['working', 'waiting'].includes(event.to)
+
+/**
+ * Groups the events of a session into rows: a call with its result, an input with its fate, a turn with
+ * its end, a subagent's work under its call. Fed in order, in pieces of any size, it gives the same rows.
+ * A result, an end or a fate whose beginning was never fed is left out: it is drawn where that begins.
+ */
+export class RowBuilder {
+  #top: Cell[] = []
+  #cells = new Map<string, Cell>()
+  #todos = new Map<string, Cell>()
+  #live: LiveBlocks = new Map()
+  /** Live prose by the call id of its parent; '' is the session itself. */
+  #liveProse = new Map<string, ProseRow[]>()
+  #liveRows = new Map<string, ProseRow>()
+  #rows: readonly Row[] | null = null
+
+  add(events: readonly TimelineEvent[]): void {
+    for (const event of events) this.#take(event)
+    if (events.length > 0) this.#rows = null
+  }
+
+  setLive(blocks: LiveBlocks): void {
+    if (blocks === this.#live) return
+    const before = this.#live
+    this.#live = blocks
+    this.#rows = null
+    const prose = new Map<string, ProseRow[]>()
+    const rows = new Map<string, ProseRow>()
+    const outputs = new Map<string, string>()
+    for (const [name, block] of blocks) {
+      if (block.kind === 'tool.output') {
+        if (block.callId !== undefined) outputs.set(block.callId, block.text)
+        continue
+      }
+      const known = before.get(name) === block ? this.#liveRows.get(name) : undefined
+      const row = known ?? liveRow(block)
+      rows.set(name, row)
+      const parent = block.parent ?? ''
+      const list = prose.get(parent)
+      if (list === undefined) prose.set(parent, [row])
+      else list.push(row)
+    }
+    for (const block of before.values()) {
+      if (block.kind === 'tool.output' && block.callId !== undefined && !outputs.has(block.callId)) {
+        this.#setOutput(block.callId, null)
+      }
+    }
+    for (const [callId, text] of outputs) this.#setOutput(callId, text)
+    for (const parent of new Set([...prose.keys(), ...this.#liveProse.keys()])) {
+      const cell = this.#cells.get(`call:${parent}`)
+      if (cell !== undefined) this.#touch(cell)
+    }
+    this.#liveProse = prose
+    this.#liveRows = rows
+  }
+
+  /** The rows of the session itself; rows that did not change are the same objects as before. */
+  rows(): readonly Row[] {
+    this.#rows ??= this.#listOf(this.#top, '')
+    return this.#rows
+  }
+
+  #listOf(cells: Cell[], parent: string): readonly Row[] {
+    const rows = cells.map((cell) => this.#fresh(cell))
+    for (const row of this.#liveProse.get(parent) ?? []) {
+      // The finished block may have come in the same answer that still calls it live.
+      if (!this.#cells.has(row.key)) rows.push(row)
+    }
+    return rows
+  }
+
+  #fresh(cell: Cell): Row {
+    if (cell.stale && cell.row.kind === 'tool') {
+      cell.row = { ...cell.row, children: this.#listOf(cell.children, cell.row.callId) }
+    }
+    cell.stale = false
+    return cell.row
+  }
+
+  #touch(cell: Cell): void {
+    for (let at: Cell | null = cell; at !== null; at = at.parent) at.stale = true
+    this.#rows = null
+  }
+
+  #put(given: Row, parentCall: string | undefined): Cell {
+    // A name that a runtime gave twice must not make one row of two events.
+    const row = this.#cells.has(given.key) ? { ...given, key: `${given.key}:${given.seq}` } : given
+    const parent = (parentCall && this.#cells.get(`call:${parentCall}`)) || null
+    const cell: Cell = { row, parent, children: [], stale: true }
+    const list = parent?.children ?? this.#top
+    list.push(cell)
+    this.#cells.set(row.key, cell)
+    this.#touch(cell)
+    return cell
+  }
+
+  #replace(cell: Cell, row: Row): void {
+    cell.row = row
+    this.#touch(cell)
+  }
+
+  #setOutput(callId: string, liveOutput: string | null): void {
+    const cell = this.#cells.get(`call:${callId}`)
+    if (cell?.row.kind !== 'tool') return
+    const shown = cell.row.result === null ? liveOutput : null
+    if (cell.row.liveOutput !== shown) this.#replace(cell, { ...cell.row, liveOutput: shown })
+  }
+
+  #take(event: TimelineEvent): void {
+    switch (event.kind) {
+      case 'turn.started':
+        return this.#startTurn(event)
+      case 'turn.ended':
+        return this.#endTurn(event)
+      case 'assistant.text':
+      case 'assistant.thinking':
+        this.#put(proseRow(event), event.parent)
+        return
+      case 'tool.call':
+        return this.#call(event)
+      case 'tool.result':
+        return this.#result(event)
+      case 'todo':
+        return this.#todo(event)
+      case 'input.queued':
+        return this.#unsend(event.input)
+      case 'input.sent':
+      case 'input.delivered':
+      case 'input.cancelled':
+      case 'input.unknown':
+        return this.#input(event)
+      case 'request.opened': {
+        const { request, toolKind, title, input } = event
+        const place = placeOf(`request:${request}`, event)
+        this.#put(
+          { ...place, kind: 'request', request, toolKind, title, input, outcome: null, text: undefined },
+          event.parent,
+        )
+        return
+      }
+      case 'request.closed': {
+        const cell = this.#cells.get(`request:${event.request}`)
+        if (cell?.row.kind !== 'request') return
+        return this.#replace(cell, { ...cell.row, outcome: event.outcome, text: event.text })
+      }
+      case 'resume.step':
+        return this.#step(event)
+      case 'notice': {
+        const { level, code, text, textBlob } = event
+        const place = placeOf(`seq:${event.seq}`, event)
+        this.#put({ ...place, kind: 'notice', level, code, text, textBlob }, event.parent)
+        return
+      }
+      case 'session.state': {
+        if (!isTold(event)) return
+        const { from, to, reason } = event
+        this.#put({ ...placeOf(`seq:${event.seq}`, event), kind: 'state', from, to, reason }, undefined)
+        return
+      }
+      case 'cost':
+        return
+    }
+  }
+
+  #startTurn(event: Of<'turn.started'>): void {
+    const key = event.turn === undefined ? `seq:${event.seq}` : `turn:${event.turn}`
+    const inputs = new Set(event.inputs.map((input) => `input:${input}`))
+    // Sent just before the turn began, shown in it.
+    const carried: Cell[] = []
+    const moves = (cell: Cell) => inputs.has(cell.row.key)
+    for (let at = this.#top.length - 1; at >= 0 && inputs.size > carried.length; at -= 1) {
+      const cell = this.#top[at]
+      if (cell === undefined || cell.row.kind === 'turn') break
+      if (moves(cell)) carried.unshift(...this.#top.splice(at, 1))
+    }
+    this.#put({ ...placeOf(key, event), kind: 'turn', end: null }, undefined)
+    this.#top.push(...carried)
+  }
+
+  #endTurn(event: Of<'turn.ended'>): void {
+    const end = turnEnd(event)
+    const cell = this.#cells.get(`turn:${event.turn ?? ''}`)
+    if (cell?.row.kind === 'turn') this.#replace(cell, { ...cell.row, end })
+    if (end.reason !== 'completed') {
+      this.#put({ ...placeOf(`seq:${event.seq}`, event), kind: 'ended', end }, undefined)
+    }
+  }
+
+  #call(event: Of<'tool.call'>): void {
+    const { callId, name, toolKind, title, input, inputBlob } = event
+    let liveOutput: string | null = null
+    for (const block of this.#live.values()) {
+      if (block.kind === 'tool.output' && block.callId === callId) liveOutput = block.text
+    }
+    const row: ToolRow = {
+      ...placeOf(`call:${callId}`, event),
+      kind: 'tool',
+      callId,
+      name,
+      toolKind,
+      title,
+      input,
+      inputBlob,
+      result: null,
+      liveOutput,
+      children: [],
+    }
+    this.#put(row, event.parent)
+  }
+
+  #result(event: Of<'tool.result'>): void {
+    const cell = this.#cells.get(`call:${event.callId}`)
+    if (cell?.row.kind !== 'tool') return
+    this.#replace(cell, { ...cell.row, result: toolResult(event), liveOutput: null })
+  }
+
+  #todo(event: Of<'todo'>): void {
+    const owner = event.parent ?? ''
+    const before = this.#todos.get(owner)
+    if (before?.row.kind === 'todo') this.#replace(before, { ...before.row, latest: false })
+    const place = placeOf(`seq:${event.seq}`, event)
+    const cell = this.#put({ ...place, kind: 'todo', items: event.items, latest: true }, event.parent)
+    this.#todos.set(owner, cell)
+  }
+
+  #input(event: Of<keyof typeof stateOfInput>): void {
+    const key = `input:${event.input}`
+    const state = stateOfInput[event.kind]
+    const cell = this.#cells.get(key)
+    if (cell?.row.kind === 'input') return this.#replace(cell, { ...cell.row, state })
+    const { input, inputKind, text, textBlob, author } = event
+    const row: InputRow = {
+      ...placeOf(key, event),
+      kind: 'input',
+      input,
+      inputKind,
+      text,
+      textBlob,
+      author,
+      state,
+    }
+    this.#put(row, undefined)
+  }
+
+  /** Certainly not delivered and queued again: it is drawn where it will be sent. */
+  #unsend(input: string): void {
+    const cell = this.#cells.get(`input:${input}`)
+    if (cell === undefined) return
+    this.#cells.delete(cell.row.key)
+    this.#top.splice(this.#top.indexOf(cell), 1)
+    this.#rows = null
+  }
+
+  #step(event: Of<'resume.step'>): void {
+    const { step, status, durationMs, detail } = event
+    const open = this.#top.at(-1)
+    const place = placeOf(`seq:${event.seq}`, event)
+    const row = { ...place, kind: 'step', step, status, durationMs, detail } as const
+    if (open?.row.kind === 'step' && open.row.step === step && open.row.status === 'started') {
+      return this.#replace(open, { ...row, key: open.row.key })
+    }
+    this.#put(row, undefined)
+  }
+}

@@ -1,0 +1,115 @@
+import type { Author, InputKind, InputState, SessionState, Usage } from '../../src-shared/records.ts'
+import type {
+  FileDiff,
+  TodoItem,
+  ToolKind,
+  ToolStatus,
+  TurnEndReason,
+} from '../../src-shared/timeline.ts'
+
+/** `key` stays the same while a row grows, is finished and gets its result. `at` is null while live. */
+type RowPlace = { key: string; seq: number | null; at: string | null; turn: number | undefined }
+
+export type TurnEnd = {
+  reason: TurnEndReason
+  durationMs: number
+  usage: Usage
+  costUsd: number
+  detail: string | undefined
+  hint: string | undefined
+}
+
+export type TurnRow = RowPlace & { kind: 'turn'; end: TurnEnd | null }
+
+export type InputRow = RowPlace & {
+  kind: 'input'
+  input: string
+  inputKind: InputKind
+  text: string
+  textBlob: string | undefined
+  author: Author
+  state: InputState
+}
+
+export type ProseRow = RowPlace & {
+  kind: 'text' | 'thinking'
+  text: string
+  textBlob: string | undefined
+  partial: boolean
+  live: boolean
+}
+
+export type ToolResult = {
+  status: ToolStatus
+  output: string
+  outputBlob: string | undefined
+  outputBytes: number | undefined
+  diff: FileDiff[]
+  durationMs: number | undefined
+  at: string
+}
+
+export type ToolRow = RowPlace & {
+  kind: 'tool'
+  callId: string
+  name: string
+  toolKind: ToolKind
+  title: string
+  input: string
+  inputBlob: string | undefined
+  result: ToolResult | null
+  /** What it wrote so far, while it runs. */
+  liveOutput: string | null
+  /** What the subagent of this call did. */
+  children: readonly Row[]
+}
+
+export type TodoRow = RowPlace & { kind: 'todo'; items: TodoItem[]; latest: boolean }
+
+export type NoticeRow = RowPlace & {
+  kind: 'notice'
+  level: 'info' | 'warning' | 'error'
+  code: string
+  text: string
+  textBlob: string | undefined
+}
+
+export type StateRow = RowPlace & {
+  kind: 'state'
+  from: SessionState | null
+  to: SessionState
+  reason: string
+}
+
+export type EndedRow = RowPlace & { kind: 'ended'; end: TurnEnd }
+
+export type StepRow = RowPlace & {
+  kind: 'step'
+  step: string
+  status: 'started' | 'done' | 'failed'
+  durationMs: number | undefined
+  detail: string | undefined
+}
+
+export type RequestRow = RowPlace & {
+  kind: 'request'
+  request: string
+  toolKind: ToolKind
+  title: string
+  input: string
+  outcome: 'allowed' | 'allowed-for-session' | 'denied' | 'withdrawn' | null
+  text: string | undefined
+}
+
+/** One entry of a session's timeline as it is drawn. */
+export type Row =
+  | TurnRow
+  | InputRow
+  | ProseRow
+  | ToolRow
+  | TodoRow
+  | NoticeRow
+  | StateRow
+  | EndedRow
+  | StepRow
+  | RequestRow
