@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { chmod, lstat, mkdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, lstat, rm, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { DataFolder } from './data-folder.ts'
+import { makeFolder } from './make-folder.ts'
 
 /** Node cuts a longer path of a unix socket (107 bytes on Linux, 103 on macOS) without a word. */
 const LIMIT_BYTES = 100
@@ -51,7 +52,7 @@ async function name(folder: DataFolder, path: string): Promise<string> {
 /** Makes the folder, or takes it when it is a real one, belongs to this user, and nobody else gets in. */
 async function makePrivate(path: string): Promise<boolean> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
+    makeFolder(path)
     const found = await lstat(path)
     if (!found.isDirectory() || found.uid !== userInfo().uid) return false
     if ((found.mode & 0o077) !== 0) await chmod(path, 0o700)

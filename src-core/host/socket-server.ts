@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type AnyRouter, ORPCError } from '@orpc/server'
-import { RPCHandler } from '@orpc/server/ws'
-import { WebSocketServer } from 'ws'
+import { RPCHandler } from '@orpc/server/websocket'
+import { type WebSocket, WebSocketServer } from 'ws'
 import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import type { Log } from '../ports.ts'
 import { isCalledFromSession } from './caller.ts'
@@ -16,6 +16,9 @@ import { placeSocket } from './socket-path.ts'
 const MESSAGE_LIMIT_BYTES = 8 * 1024 * 1024
 const CONNECTION_LIMIT = 200
 const CLOSE_LIMIT_MS = 2_000
+
+/** Why a connection is closed, in the numbers of WebSocket. */
+const NOT_UNDERSTOOD = 1008
 
 /** What a program that a session started may still ask: nothing of it changes anything. */
 const READING =
@@ -67,9 +70,6 @@ export async function serveSocket(
     maxPayload: MESSAGE_LIMIT_BYTES,
     perMessageDeflate: false,
   })
-  sockets.on('connection', (client) => {
-    client.on('error', (error) => log.warn('a client sent what cannot be read', { error }))
-  })
   const server = createServer((_request, response) => {
     response.writeHead(426, { connection: 'close', 'content-type': 'text/plain' })
     response.end('Ballet speaks WebSocket here.\n')
@@ -87,11 +87,20 @@ export async function serveSocket(
     const fromSession = stream instanceof Socket && (await isCalledFromSession(stream)) === true
     if (fromSession) log.warn('a program of a session connected: it may only look')
     if (stream.destroyed) return
-    sockets.handleUpgrade(request, stream, head, (client) => {
-      sockets.emit('connection', client, request)
-      handler.upgrade(client, { context: { fromSession } }).catch((error: unknown) => {
-        log.error('a client cannot be served', { error })
-        client.terminate()
+    sockets.handleUpgrade(request, stream, head, (client) => attend(client, { fromSession }))
+  }
+
+  function attend(client: WebSocket, context: Context): void {
+    client.binaryType = 'arraybuffer'
+    // To the handler it is what a browser calls so.
+    const peer = client as unknown as Parameters<typeof handler.message>[0]
+    client.on('error', (error) => log.warn('a client sent too much or no WebSocket', { error }))
+    client.on('close', () => handler.close(peer))
+    client.on('message', (data, isBinary) => {
+      const message = isBinary ? (data as ArrayBuffer) : String(data)
+      handler.message(peer, message, { context }).catch((error: unknown) => {
+        log.warn('a client sent what is no call', { error })
+        client.close(NOT_UNDERSTOOD, 'not a call of the contract')
       })
     })
   }
