@@ -16,10 +16,13 @@ const LIMIT_MS = 1_000
 export async function isCalledFromSession(socket: Socket): Promise<boolean | undefined> {
   if (process.platform !== 'linux') return undefined
   try {
+    const marked = await markedProcesses(performance.now() + LIMIT_MS)
+    if (marked.length === 0) return false
     const inode = await inodeOf(socket)
     const peer = inode === undefined ? undefined : await peerOf(inode)
     if (peer === undefined) return undefined
-    return await anyMarkedHolds(peer, performance.now() + LIMIT_MS)
+    for (const pid of marked) if (await holds(pid, peer)) return true
+    return false
   } catch {
     // Whatever this system does not tell, it does not tell.
     return undefined
@@ -51,12 +54,13 @@ async function peerOf(inode: string): Promise<string | undefined> {
   return undefined
 }
 
-async function anyMarkedHolds(peer: string, deadline: number): Promise<boolean | undefined> {
+async function markedProcesses(deadline: number): Promise<string[]> {
+  const marked: string[] = []
   for (const pid of await readdir('/proc')) {
-    if (performance.now() > deadline) return undefined
-    if (/^\d+$/.test(pid) && (await isMarked(pid)) && (await holds(pid, peer))) return true
+    if (performance.now() > deadline) throw new Error('there are too many processes')
+    if (/^\d+$/.test(pid) && (await isMarked(pid))) marked.push(pid)
   }
-  return false
+  return marked
 }
 
 async function isMarked(pid: string): Promise<boolean> {
