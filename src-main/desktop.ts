@@ -6,7 +6,7 @@ import { BalletError, type Refusal } from '../src-shared/refusal.ts'
 import type { MenuCommand } from '../src-shared/window-bridge.ts'
 import { BUILT } from './built-files.ts'
 import { MENU } from './channels.ts'
-import { guardContents } from './guard.ts'
+import { guardContents, refusePermissions } from './guard.ts'
 import { setMenu } from './menu.ts'
 import { REFUSAL_PAGE, servePages, WINDOW_PAGE } from './own-pages.ts'
 import { describeRefusal, PAGE_ACTIONS } from './refusal-page.ts'
@@ -66,6 +66,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   })
 
   function ready(): void {
+    refusePermissions()
     servePages(BUILT.window, () =>
       describeRefusal(refusal ?? { code: 'host.running', message: 'Ballet runs.' }, dataDir),
     )

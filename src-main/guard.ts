@@ -4,11 +4,10 @@ import { openOutside } from './outside.ts'
 import { ORIGIN } from './own-pages.ts'
 
 /**
- * What no page gets, whatever it is: permissions, other pages, new windows, embedded pages. `onAction` is asked about
+ * What no page gets, whatever it is: other pages, new windows, embedded pages. `onAction` is asked about
  * every address that a page of ours leads to; true means that it was an action and is done.
  */
 export function guardContents(log: Log, onAction: (address: string) => boolean): void {
-  refusePermissions(session.defaultSession)
   app.on('web-contents-created', (_event, contents) => {
     contents.on('will-navigate', (event) => {
       // A reload asks for the same page again.
@@ -48,7 +47,8 @@ function isOurs(address: string): boolean {
   return address === ORIGIN || address.startsWith(`${ORIGIN}/`)
 }
 
-function refusePermissions(of: Session): void {
+/** Once the application is ready. */
+export function refusePermissions(of: Session = session.defaultSession): void {
   // Writing to the clipboard is asked for as a permission of its own by the copy buttons.
   const allowed = new Set(['clipboard-sanitized-write'])
   of.setPermissionRequestHandler((_contents, permission, answer) => answer(allowed.has(permission)))

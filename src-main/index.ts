@@ -40,7 +40,8 @@ function begin(): void {
     app.exit(0)
     return
   }
-  app.enableSandbox()
+  // Who starts it without the sandbox, as root has to, means the whole application.
+  if (!app.commandLine.hasSwitch('no-sandbox')) app.enableSandbox()
   claimScheme()
   nativeTheme.themeSource = 'system'
   runDesktop({ dataDir, version: manifest.version, demo: start.demo })
