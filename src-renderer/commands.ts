@@ -12,8 +12,8 @@ import {
   showDialog,
   toggleDetails,
 } from './stores/layout.ts'
-import { tell } from './stores/told.ts'
 import { setTheme } from './stores/theme.ts'
+import { tell } from './stores/told.ts'
 import type { Client } from './sync/client.ts'
 import { newestSession, recordsStore } from './sync/records.ts'
 

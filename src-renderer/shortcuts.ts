@@ -28,9 +28,7 @@ export function matches(press: KeyPress, keys: string, isMac: boolean): boolean 
 export function commandOf(press: KeyPress, isWriting: boolean, isMac: boolean): string | undefined {
   return commands.find(
     ({ keys }) =>
-      keys !== undefined &&
-      !(isWriting && !keys.includes('+')) &&
-      matches(press, keys, isMac),
+      keys !== undefined && !(isWriting && !keys.includes('+')) && matches(press, keys, isMac),
   )?.id
 }
 

@@ -10,7 +10,9 @@ type State = { inputs: readonly Outgoing[] }
 const store = createStore<State>(() => ({ inputs: [] }))
 
 export const addOutgoing = (input: Outgoing) =>
-  store.setState(({ inputs }) => ({ inputs: [...inputs.filter(({ id }) => id !== input.id), input] }))
+  store.setState(({ inputs }) => ({
+    inputs: [...inputs.filter(({ id }) => id !== input.id), input],
+  }))
 
 export const dropOutgoing = (id: string) =>
   store.setState(({ inputs }) => ({ inputs: inputs.filter((input) => input.id !== id) }))

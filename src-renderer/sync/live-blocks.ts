@@ -15,11 +15,7 @@ export function liveLengths(blocks: LiveBlocks): Record<string, number> {
  * The blocks after one answer. A piece that begins further on than what is here is not joined: the
  * block then counts as empty, and the next question asks for the whole of it.
  */
-export function growBlocks(
-  before: LiveBlocks,
-  updates: LiveUpdate[],
-  names: string[],
-): LiveBlocks {
+export function growBlocks(before: LiveBlocks, updates: LiveUpdate[], names: string[]): LiveBlocks {
   let after: Map<string, LiveBlock> | undefined
   for (const { offset, ...update } of updates) {
     const known = (after ?? before).get(update.block)?.text ?? ''

@@ -104,7 +104,10 @@ function sketchesAfter(
 }
 
 /** The records after one answer of `records.follow`. */
-export function applyRecords(before: Records, { snapshot, changes, cursor }: RecordFollow): Records {
+export function applyRecords(
+  before: Records,
+  { snapshot, changes, cursor }: RecordFollow,
+): Records {
   const base: Records = snapshot ? { ...before, ...none } : before
   return {
     phase: 'ready',

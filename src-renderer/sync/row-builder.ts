@@ -105,7 +105,11 @@ export class RowBuilder {
       else list.push(row)
     }
     for (const block of before.values()) {
-      if (block.kind === 'tool.output' && block.callId !== undefined && !outputs.has(block.callId)) {
+      if (
+        block.kind === 'tool.output' &&
+        block.callId !== undefined &&
+        !outputs.has(block.callId)
+      ) {
         this.#setOutput(block.callId, null)
       }
     }
@@ -173,56 +177,77 @@ export class RowBuilder {
   #take(event: TimelineEvent): void {
     switch (event.kind) {
       case 'turn.started':
-        return this.#startTurn(event)
+        this.#startTurn(event)
+        break
       case 'turn.ended':
-        return this.#endTurn(event)
+        this.#endTurn(event)
+        break
       case 'assistant.text':
       case 'assistant.thinking':
         this.#put(proseRow(event), event.parent)
-        return
+        break
       case 'tool.call':
-        return this.#call(event)
+        this.#call(event)
+        break
       case 'tool.result':
-        return this.#result(event)
+        this.#result(event)
+        break
       case 'todo':
-        return this.#todo(event)
+        this.#todo(event)
+        break
       case 'input.queued':
-        return this.#unsend(event.input)
+        this.#unsend(event.input)
+        break
       case 'input.sent':
       case 'input.delivered':
       case 'input.cancelled':
       case 'input.unknown':
-        return this.#input(event)
+        this.#input(event)
+        break
       case 'request.opened': {
         const { request, toolKind, title, input } = event
         const place = placeOf(`request:${request}`, event)
         this.#put(
-          { ...place, kind: 'request', request, toolKind, title, input, outcome: null, text: undefined },
+          {
+            ...place,
+            kind: 'request',
+            request,
+            toolKind,
+            title,
+            input,
+            outcome: null,
+            text: undefined,
+          },
           event.parent,
         )
-        return
+        break
       }
       case 'request.closed': {
         const cell = this.#cells.get(`request:${event.request}`)
         if (cell?.row.kind !== 'request') return
-        return this.#replace(cell, { ...cell.row, outcome: event.outcome, text: event.text })
+        this.#replace(cell, { ...cell.row, outcome: event.outcome, text: event.text })
+        break
       }
       case 'resume.step':
-        return this.#step(event)
+        this.#step(event)
+        break
       case 'notice': {
         const { level, code, text, textBlob } = event
         const place = placeOf(`seq:${event.seq}`, event)
         this.#put({ ...place, kind: 'notice', level, code, text, textBlob }, event.parent)
-        return
+        break
       }
       case 'session.state': {
         if (!isTold(event)) return
         const { from, to, reason } = event
-        this.#put({ ...placeOf(`seq:${event.seq}`, event), kind: 'state', from, to, reason }, undefined)
-        return
+        this.#put(
+          { ...placeOf(`seq:${event.seq}`, event), kind: 'state', from, to, reason },
+          undefined,
+        )
+        break
       }
       case 'cost':
-        return
+        break
     }
   }
 
@@ -283,7 +308,10 @@ export class RowBuilder {
     const before = this.#todos.get(owner)
     if (before?.row.kind === 'todo') this.#replace(before, { ...before.row, latest: false })
     const place = placeOf(`seq:${event.seq}`, event)
-    const cell = this.#put({ ...place, kind: 'todo', items: event.items, latest: true }, event.parent)
+    const cell = this.#put(
+      { ...place, kind: 'todo', items: event.items, latest: true },
+      event.parent,
+    )
     this.#todos.set(owner, cell)
   }
 
@@ -291,7 +319,10 @@ export class RowBuilder {
     const key = `input:${event.input}`
     const state = stateOfInput[event.kind]
     const cell = this.#cells.get(key)
-    if (cell?.row.kind === 'input') return this.#replace(cell, { ...cell.row, state })
+    if (cell?.row.kind === 'input') {
+      this.#replace(cell, { ...cell.row, state })
+      return
+    }
     const { input, inputKind, text, textBlob, author } = event
     const row: InputRow = {
       ...placeOf(key, event),
@@ -321,7 +352,8 @@ export class RowBuilder {
     const place = placeOf(`seq:${event.seq}`, event)
     const row = { ...place, kind: 'step', step, status, durationMs, detail } as const
     if (open?.row.kind === 'step' && open.row.step === step && open.row.status === 'started') {
-      return this.#replace(open, { ...row, key: open.row.key })
+      this.#replace(open, { ...row, key: open.row.key })
+      return
     }
     this.#put(row, undefined)
   }

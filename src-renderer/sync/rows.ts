@@ -1,4 +1,10 @@
-import type { Author, InputKind, InputState, SessionState, Usage } from '../../src-shared/records.ts'
+import type {
+  Author,
+  InputKind,
+  InputState,
+  SessionState,
+  Usage,
+} from '../../src-shared/records.ts'
 import type {
   FileDiff,
   TodoItem,

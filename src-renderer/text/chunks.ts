@@ -101,7 +101,11 @@ function takeFence(
 
 function takeTable(lines: string[], start: number, into: Chunk[]): number {
   let at = start + 2
-  while (at < lines.length && (lines[at] ?? '').trim() !== '' && !fenceStart.test(lines[at] ?? '')) {
+  while (
+    at < lines.length &&
+    (lines[at] ?? '').trim() !== '' &&
+    !fenceStart.test(lines[at] ?? '')
+  ) {
     at += 1
   }
   into.push({ kind: 'table', text: lines.slice(start, at).join('\n'), rows: at - start - 2 })

@@ -45,7 +45,9 @@ const components: Components = {
     if (code?.type !== 'element') return null
     const [text] = code.children
     const classes = code.properties.className
-    const language = Array.isArray(classes) ? String(classes[0] ?? '').replace(/^language-/, '') : ''
+    const language = Array.isArray(classes)
+      ? String(classes[0] ?? '').replace(/^language-/, '')
+      : ''
     return (
       <CodeBlock
         text={text?.type === 'text' ? text.value.replace(/\n$/, '') : ''}
@@ -121,11 +123,12 @@ export const MarkdownChunk = memo(function MarkdownChunk({
 }) {
   switch (chunk.kind) {
     case 'code':
-      return <CodeBlock text={chunk.text} language={chunk.language} closed={chunk.closed || !live} />
+      return (
+        <CodeBlock text={chunk.text} language={chunk.language} closed={chunk.closed || !live} />
+      )
     case 'table':
       return <TableText chunk={chunk} />
     case 'markdown':
       return <MarkdownText text={chunk.text} live={live} />
   }
 })
-

@@ -1,4 +1,5 @@
 import type { Refusal } from '../../src-shared/refusal.ts'
+import { InlineCode } from './inline-code.tsx'
 
 /** Says in place what went wrong and what to do next. */
 export function RefusalNote({
@@ -14,8 +15,14 @@ export function RefusalNote({
     <div className="refusal" role="alert" data-code={refusal.code}>
       <i className="dot dot-bad" aria-hidden="true" />
       <div className="refusal-text">
-        <strong>{refusal.message}</strong>
-        {refusal.hint === undefined ? null : <span>{refusal.hint}</span>}
+        <strong>
+          <InlineCode text={refusal.message} />
+        </strong>
+        {refusal.hint === undefined ? null : (
+          <span>
+            <InlineCode text={refusal.hint} />
+          </span>
+        )}
       </div>
       {onRetry === undefined ? null : (
         <button type="button" className="btn" onClick={onRetry}>
@@ -23,7 +30,12 @@ export function RefusalNote({
         </button>
       )}
       {onClose === undefined ? null : (
-        <button type="button" className="btn-quiet" aria-label="Close this message" onClick={onClose}>
+        <button
+          type="button"
+          className="btn-quiet"
+          aria-label="Close this message"
+          onClick={onClose}
+        >
           ×
         </button>
       )}

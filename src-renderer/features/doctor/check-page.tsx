@@ -10,7 +10,15 @@ import { bytes, counted, runtimeWord } from '../../ui/words.ts'
 import { attempt } from '../session/actions.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 
-function Line({ name, well, children }: { name: string; well: boolean | null; children: ReactNode }) {
+function Line({
+  name,
+  well,
+  children,
+}: {
+  name: string
+  well: boolean | null
+  children: ReactNode
+}) {
   return (
     <tr>
       <td>
@@ -43,7 +51,9 @@ function RuntimeLine({ report }: { report: Runtime }) {
       {report.problem === null ? null : (
         <div>
           {report.problem.message}
-          {report.problem.hint === undefined ? null : <div className="dim">{report.problem.hint}</div>}
+          {report.problem.hint === undefined ? null : (
+            <div className="dim">{report.problem.hint}</div>
+          )}
         </div>
       )}
     </Line>
@@ -75,7 +85,9 @@ function Report({ report }: { report: DoctorReport }) {
             <CopyButton text={report.host.dataDir} label="Copy the data folder’s path" />
             <div className="dim">
               database {bytes(report.storage.bytes)}, schema {report.storage.schemaVersion}
-              {report.storage.freeBytes === null ? '' : ` · ${bytes(report.storage.freeBytes)} free`}
+              {report.storage.freeBytes === null
+                ? ''
+                : ` · ${bytes(report.storage.freeBytes)} free`}
             </div>
           </Line>
           <Line name="Host" well={null}>

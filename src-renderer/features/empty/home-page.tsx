@@ -1,13 +1,13 @@
 import { useState } from 'react'
-import { runCommand, runDemo } from '../../commands.ts'
 import type { Session } from '../../../src-shared/records.ts'
+import { runCommand, runDemo } from '../../commands.ts'
 import { useMinutes } from '../../stores/clock.ts'
 import { openPage } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
 import { Key } from '../../ui/key.tsx'
-import { sessionLook, StateDot } from '../../ui/state-dot.tsx'
+import { StateDot, sessionLook } from '../../ui/state-dot.tsx'
 import { age, counted, money } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 
@@ -18,8 +18,9 @@ function FirstStart() {
     <div className="empty">
       <h3>Run coding agents on your tickets, and steer them while they work.</h3>
       <p className="dim">
-        A project is a git remote. You write tickets in it; an agent takes a ticket, works in a clone
-        of its own, and pushes to a branch of its own. You watch, send messages, and interrupt.
+        A project is a git remote. You write tickets in it; an agent takes a ticket, works in a
+        clone of its own, and pushes to a branch of its own. You watch, send messages, and
+        interrupt.
       </p>
       <div className="page-acts">
         <button

@@ -30,8 +30,12 @@ function AgentRow({ agent }: { agent: Agent }) {
         )}
       </td>
       <td className="num">{agent.memoryBytes === null ? '–' : bytes(agent.memoryBytes)}</td>
-      <td className="num">{agent.runtimeMemoryBytes === null ? '–' : bytes(agent.runtimeMemoryBytes)}</td>
-      <td className="num">{agent.cpuPercent === null ? '–' : `${Math.round(agent.cpuPercent)} %`}</td>
+      <td className="num">
+        {agent.runtimeMemoryBytes === null ? '–' : bytes(agent.runtimeMemoryBytes)}
+      </td>
+      <td className="num">
+        {agent.cpuPercent === null ? '–' : `${Math.round(agent.cpuPercent)} %`}
+      </td>
       <td className="num">{agent.pid ?? '–'}</td>
       <td className="num">{agent.restarts}</td>
     </tr>

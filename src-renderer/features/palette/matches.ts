@@ -2,7 +2,7 @@
  * How well a text fits what was typed; 0 when it does not. Every word typed must occur; words at the
  * beginning of the text or of one of its words count more.
  */
-export function fit(text: string, typed: string): number {
+export function fitness(text: string, typed: string): number {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   const lower = text.toLowerCase()
   let score = 1
@@ -25,7 +25,7 @@ export function best<T>(
 ): T[] {
   const found: { candidate: T; score: number }[] = []
   for (const candidate of candidates) {
-    const score = fit(textOf(candidate), typed)
+    const score = fitness(textOf(candidate), typed)
     if (score > 0) found.push({ candidate, score })
   }
   return found

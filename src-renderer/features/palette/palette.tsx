@@ -8,7 +8,7 @@ import { newestSession, recordsStore } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Key } from '../../ui/key.tsx'
-import { sessionLook, StateDot, ticketLook } from '../../ui/state-dot.tsx'
+import { StateDot, sessionLook, ticketLook } from '../../ui/state-dot.tsx'
 import { best } from './matches.ts'
 
 const TICKETS = 12
@@ -18,9 +18,15 @@ type Found = { ticket: Ticket; session: Session | undefined }
 function findTickets(typed: string): Found[] {
   const { tickets, sessions, sketches } = recordsStore().getState()
   const byAge = [...tickets.values()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
-  return best(byAge, (ticket) => `${ticket.key} ${ticket.title} ${ticket.project}`, typed, TICKETS).map(
-    (ticket) => ({ ticket, session: sessions.get(newestSession(sketches, ticket.id)?.id ?? '') }),
-  )
+  return best(
+    byAge,
+    (ticket) => `${ticket.key} ${ticket.title} ${ticket.project}`,
+    typed,
+    TICKETS,
+  ).map((ticket) => ({
+    ticket,
+    session: sessions.get(newestSession(sketches, ticket.id)?.id ?? ''),
+  }))
 }
 
 /** Goes to any ticket or session, and does anything that has a name. */

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { Refusal } from '../../../src-shared/refusal.ts'
-import { replacePage } from '../../stores/layout.ts'
 import { useSeconds } from '../../stores/clock.ts'
+import { replacePage } from '../../stores/layout.ts'
 import { bridge } from '../../sync/bridge.ts'
 import { useClient } from '../../sync/client.ts'
 import { Key } from '../../ui/key.tsx'
@@ -131,7 +131,12 @@ export function NewProjectPage({ pane }: { pane: number }) {
             wrong={wrong.repo}
           >
             <div className="page-acts">
-              <input {...text('repo', 'project-repo')} ref={repoBox} autoComplete="off" spellCheck={false} />
+              <input
+                {...text('repo', 'project-repo')}
+                ref={repoBox}
+                autoComplete="off"
+                spellCheck={false}
+              />
               {bridge() === undefined ? null : (
                 <button
                   type="button"
@@ -150,10 +155,24 @@ export function NewProjectPage({ pane }: { pane: number }) {
             </div>
           </Row>
           <div className="form-two">
-            <Row id="project-name" label="Name" help="Begins the keys of its tickets." wrong={wrong.name}>
-              <input {...text('name', 'project-name', nameOfRepo(draft.repo))} autoComplete="off" maxLength={80} />
+            <Row
+              id="project-name"
+              label="Name"
+              help="Begins the keys of its tickets."
+              wrong={wrong.name}
+            >
+              <input
+                {...text('name', 'project-name', nameOfRepo(draft.repo))}
+                autoComplete="off"
+                maxLength={80}
+              />
             </Row>
-            <Row id="project-branch" label="Branch" help="Where work starts from." wrong={wrong.branch}>
+            <Row
+              id="project-branch"
+              label="Branch"
+              help="Where work starts from."
+              wrong={wrong.branch}
+            >
               <input
                 {...text('branch', 'project-branch', 'the remote’s default')}
                 autoComplete="off"
@@ -183,7 +202,11 @@ export function NewProjectPage({ pane }: { pane: number }) {
               </select>
             </div>
             <Row id="project-model" label="Model" wrong={wrong.model}>
-              <input {...text('model', 'project-model', 'the runtime’s own choice')} autoComplete="off" spellCheck={false} />
+              <input
+                {...text('model', 'project-model', 'the runtime’s own choice')}
+                autoComplete="off"
+                spellCheck={false}
+              />
             </Row>
             <Row
               id="project-setup"
@@ -199,14 +222,28 @@ export function NewProjectPage({ pane }: { pane: number }) {
               help="One NAME=value a line. Values are never shown again."
               wrong={wrong.env}
             >
-              <textarea {...text('env', 'project-env')} rows={3} spellCheck={false} autoComplete="off" />
+              <textarea
+                {...text('env', 'project-env')}
+                rows={3}
+                spellCheck={false}
+                autoComplete="off"
+              />
             </Row>
             <div className="form-two">
-              <Row id="project-window" label="Online window" help="How long a session waits for you." wrong={wrong.window}>
+              <Row
+                id="project-window"
+                label="Online window"
+                help="How long a session waits for you."
+                wrong={wrong.window}
+              >
                 <input {...text('window', 'project-window', '10m')} autoComplete="off" />
               </Row>
               <Row id="project-max" label="Sessions at once" wrong={wrong.maxSessions}>
-                <input {...text('maxSessions', 'project-max', 'no limit')} inputMode="numeric" autoComplete="off" />
+                <input
+                  {...text('maxSessions', 'project-max', 'no limit')}
+                  inputMode="numeric"
+                  autoComplete="off"
+                />
               </Row>
             </div>
           </details>
@@ -215,7 +252,11 @@ export function NewProjectPage({ pane }: { pane: number }) {
             <button type="submit" className="btn btn-main" disabled={busy}>
               Add project <Key keys="Enter" />
             </button>
-            <button type="button" className="btn" onClick={() => replacePage(pane, { page: 'home' })}>
+            <button
+              type="button"
+              className="btn"
+              onClick={() => replacePage(pane, { page: 'home' })}
+            >
               Cancel
             </button>
             {checking === null ? null : <Checking since={checking} />}

@@ -31,7 +31,12 @@ export type Wrong = Partial<Record<keyof ProjectDraft, string>>
 
 /** `shop` of `git@example.com:team/shop.git`: what the project is called when nobody says otherwise. */
 export function nameOfRepo(repo: string): string {
-  const last = repo.trim().replace(/[/\\]+$/, '').split(/[/:\\]/).at(-1) ?? ''
+  const last =
+    repo
+      .trim()
+      .replace(/[/\\]+$/, '')
+      .split(/[/:\\]/)
+      .at(-1) ?? ''
   return last.replace(/\.git$/, '')
 }
 
@@ -53,7 +58,8 @@ export function parseEnv(text: string): { env: Record<string, string> } | { wron
 export function checkProject(draft: ProjectDraft): Wrong {
   const wrong: Wrong = {}
   if (draft.repo.trim() === '') wrong.repo = 'A project needs a repository.'
-  if (draft.name.trim() === '' && nameOfRepo(draft.repo) === '') wrong.name = 'A project needs a name.'
+  if (draft.name.trim() === '' && nameOfRepo(draft.repo) === '')
+    wrong.name = 'A project needs a name.'
   const env = parseEnv(draft.env)
   if ('wrong' in env) wrong.env = env.wrong
   if (draft.window.trim() !== '' && parseDuration(draft.window) === undefined) {

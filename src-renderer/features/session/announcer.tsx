@@ -14,7 +14,10 @@ const endWord = {
 } as const
 
 /** What to read out for the last turn that ended; null while none has. */
-export function lastAnswer(rows: readonly Row[], ticket: string): { turn: string; text: string } | null {
+export function lastAnswer(
+  rows: readonly Row[],
+  ticket: string,
+): { turn: string; text: string } | null {
   for (let at = rows.length - 1; at >= 0; at -= 1) {
     const row = rows[at]
     if (row?.kind !== 'turn' || row.end === null) continue
@@ -24,13 +27,22 @@ export function lastAnswer(rows: readonly Row[], ticket: string): { turn: string
       if (later.kind === 'text' && !later.live) answer = later.text
     }
     const end = answer.length > READ_OUT ? `… ${answer.slice(-READ_OUT)}` : answer
-    return { turn: row.key, text: `${ticket}: turn ${row.turn ?? ''} ${endWord[row.end.reason]}. ${end}` }
+    return {
+      turn: row.key,
+      text: `${ticket}: turn ${row.turn ?? ''} ${endWord[row.end.reason]}. ${end}`,
+    }
   }
   return null
 }
 
 /** Tells a screen reader the end of the last answer when a turn ends, and nothing while it is written. */
-export function AnswerAnnouncer({ timeline, ticket }: { timeline: SessionTimeline; ticket: string }) {
+export function AnswerAnnouncer({
+  timeline,
+  ticket,
+}: {
+  timeline: SessionTimeline
+  ticket: string
+}) {
   const [said, setSaid] = useState('')
   useEffect(() => {
     // What had ended before this pane was opened is history.

@@ -9,10 +9,27 @@ import type { Row, TodoRow } from '../../sync/rows.ts'
 import { useTimelines } from '../../sync/timelines-context.ts'
 import { showControls } from '../../text/controls.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
-import { sessionLook, StateDot } from '../../ui/state-dot.tsx'
-import { age, agentNumber, fullTime, money, priorityWord, runtimeWord, tokens } from '../../ui/words.ts'
+import { InlineCode } from '../../ui/inline-code.tsx'
+import { StateDot, sessionLook } from '../../ui/state-dot.tsx'
+import {
+  age,
+  agentNumber,
+  fullTime,
+  money,
+  priorityWord,
+  runtimeWord,
+  tokens,
+} from '../../ui/words.ts'
 
-function Section({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
+function Section({
+  title,
+  aside,
+  children,
+}: {
+  title: string
+  aside?: ReactNode
+  children: ReactNode
+}) {
   return (
     <section className="det">
       <h3>
@@ -166,7 +183,11 @@ function SessionDetails({ session }: { session: Session }) {
             {session.reason === '' ? '' : ` · ${showControls(session.reason)}`}
           </span>
         </p>
-        {session.hint === '' ? null : <p>{showControls(session.hint)}</p>}
+        {session.hint === '' ? null : (
+          <p>
+            <InlineCode text={session.hint} />
+          </p>
+        )}
         <dl>
           <Fact name="turn">{session.turn === 0 ? 'none yet' : session.turn}</Fact>
           <Fact name="agent">{session.agent === null ? 'none' : agentNumber(session.agent)}</Fact>

@@ -203,4 +203,3 @@ export function SessionPane({ id, pane, focused }: { id: string; pane: number; f
     </div>
   )
 }
-

@@ -1,6 +1,6 @@
 import { lazy, Suspense, useEffect } from 'react'
-import { commandOf, isWritten } from '../../shortcuts.ts'
 import { focusedSession, runCommand, runMenuCommand } from '../../commands.ts'
+import { commandOf, isWritten } from '../../shortcuts.ts'
 import { focusPane, layoutStore, type Page, useLayout } from '../../stores/layout.ts'
 import { untell, useTold } from '../../stores/told.ts'
 import { bridge } from '../../sync/bridge.ts'
@@ -107,7 +107,8 @@ function Away() {
     <div className="banner" role="status">
       <i className="dot dot-wait" aria-hidden="true" />
       <span className="clip" title={away.message}>
-        The host does not answer. What you see may be old; the window goes on by itself when it is back.
+        The host does not answer. What you see may be old; the window goes on by itself when it is
+        back.
       </span>
     </div>
   )
@@ -156,7 +157,10 @@ function useKeys(): void {
         if (layoutStore.getState().panes[pane] === undefined) return
         event.preventDefault()
         focusPane(pane)
-        document.querySelectorAll<HTMLElement>('.pane')[pane]?.querySelector<HTMLElement>('textarea, [tabindex="0"], button')?.focus()
+        document
+          .querySelectorAll<HTMLElement>('.pane')
+          [pane]?.querySelector<HTMLElement>('textarea, [tabindex="0"], button')
+          ?.focus()
         return
       }
       const id = commandOf(event, isWritten(event.target), isMac)

@@ -1,11 +1,17 @@
 import { memo } from 'react'
-import type { Agent } from '../../../src-shared/records.ts'
+import type { Agent, Session } from '../../../src-shared/records.ts'
 import { useMinutes, useSeconds } from '../../stores/clock.ts'
 import { openPage, showDialog } from '../../stores/layout.ts'
 import { useRecords, useSession } from '../../sync/records.ts'
 import { Key } from '../../ui/key.tsx'
-import { agentLook, type Look, sessionLook, StateDot } from '../../ui/state-dot.tsx'
+import { agentLook, type Look, StateDot, sessionLook } from '../../ui/state-dot.tsx'
 import { age, agentNumber, elapsed, money } from '../../ui/words.ts'
+
+/** More agents than these are shown by number and ticket, and by number only. */
+const WIDE_CHIPS = 4
+const TICKET_CHIPS = 8
+
+type ChipSize = 'wide' | 'ticket' | 'number'
 
 function Running({ since }: { since: string }) {
   return <>{elapsed(useSeconds() - Date.parse(since))}</>
@@ -15,7 +21,12 @@ function Since({ at }: { at: string }) {
   return <>{age(useMinutes() - Date.parse(at))}</>
 }
 
-const AgentChip = memo(function AgentChip({ agent, compact }: { agent: Agent; compact: boolean }) {
+function Time({ session }: { session: Session }) {
+  if (session.turnStartedAt !== null) return <Running since={session.turnStartedAt} />
+  return session.state === 'waiting' ? <Since at={session.updatedAt} /> : null
+}
+
+const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size: ChipSize }) {
   const session = useSession(agent.session ?? undefined)
   const look: Look = session === undefined ? agentLook(agent.state) : sessionLook(session.state)
   const word = session === undefined ? agent.state : session.state
@@ -31,50 +42,42 @@ const AgentChip = memo(function AgentChip({ agent, compact }: { agent: Agent; co
       data-agent={agent.id}
       data-state={agent.state}
       onClick={() =>
-        openPage(session === undefined ? { page: 'fleet' } : { page: 'session', session: session.id })
+        openPage(
+          session === undefined ? { page: 'fleet' } : { page: 'session', session: session.id },
+        )
       }
     >
       <StateDot look={look} />
       <b>{agentNumber(agent.id)}</b>
-      <span className="clip">
-        {session === undefined ? (
-          word
-        ) : compact ? (
-          session.ticket
-        ) : (
-          <>
-            {session.ticket} · {word}
-            {session.state === 'working' && session.turnStartedAt !== null ? (
-              <>
-                {' '}
-                <Running since={session.turnStartedAt} />
-              </>
-            ) : session.state === 'waiting' ? (
-              <>
-                {' '}
-                <Since at={session.updatedAt} />
-              </>
-            ) : null}
-          </>
-        )}
-      </span>
-      {session === undefined || !compact ? null : <span className="unseen">, {word}</span>}
+      {size === 'number' ? null : (
+        <span className="clip">
+          {session === undefined ? (
+            word
+          ) : size === 'ticket' ? (
+            session.ticket
+          ) : (
+            <>
+              {session.ticket} · {word} <Time session={session} />
+            </>
+          )}
+        </span>
+      )}
+      {size === 'wide' ? null : <span className="unseen">, {word}</span>}
     </button>
   )
 })
-
-/** More agents than this are shown by number and ticket only. */
-const WIDE_CHIPS = 4
 
 function Fleet() {
   const agents = useRecords((records) => records.agents)
   const sorted = [...agents.values()].sort(
     (a, b) => Number(agentNumber(a.id)) - Number(agentNumber(b.id)),
   )
+  const size =
+    sorted.length <= WIDE_CHIPS ? 'wide' : sorted.length <= TICKET_CHIPS ? 'ticket' : 'number'
   return (
     <section className="fleet" aria-label="Fleet">
       {sorted.map((agent) => (
-        <AgentChip key={agent.id} agent={agent} compact={sorted.length > WIDE_CHIPS} />
+        <AgentChip key={agent.id} agent={agent} size={size} />
       ))}
     </section>
   )

@@ -32,7 +32,8 @@ export function sidebarLines(
   const newest = new Map<string, SessionSketch>()
   for (const sketch of sketches.values()) {
     const known = newest.get(sketch.ticketId)
-    if (known === undefined || sketch.createdAt > known.createdAt) newest.set(sketch.ticketId, sketch)
+    if (known === undefined || sketch.createdAt > known.createdAt)
+      newest.set(sketch.ticketId, sketch)
   }
   const byProject = new Map<string, Map<TicketStatus, Ticket[]>>()
   for (const ticket of tickets.values()) {

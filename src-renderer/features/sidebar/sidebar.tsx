@@ -6,9 +6,10 @@ import { openBeside, openPage, type Page, toggleFold, useLayout } from '../../st
 import { useRecords, useSession, useTicket } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
 import { isMod, keyText } from '../../ui/key.tsx'
-import { sessionLook, StateDot, ticketLook } from '../../ui/state-dot.tsx'
+import { StateDot, sessionLook, ticketLook } from '../../ui/state-dot.tsx'
 import { age, whole } from '../../ui/words.ts'
 import { type Line, sidebarLines } from './list.ts'
+import { treeMove } from './tree-keys.ts'
 
 const HEIGHT = { project: 32, group: 24, ticket: 28 } as const
 
@@ -38,14 +39,22 @@ function Age({ session }: { session: Session }) {
   }
 }
 
-const TicketLine = memo(function TicketLine({ id, sessionId }: { id: string; sessionId: string | undefined }) {
+const TicketLine = memo(function TicketLine({
+  id,
+  sessionId,
+}: {
+  id: string
+  sessionId: string | undefined
+}) {
   const ticket: Ticket | undefined = useTicket(id)
   const session = useSession(sessionId)
   if (ticket === undefined) return null
   const title = showControls(ticket.title)
   return (
     <>
-      <StateDot look={session === undefined ? ticketLook(ticket.status) : sessionLook(session.state)} />
+      <StateDot
+        look={session === undefined ? ticketLook(ticket.status) : sessionLook(session.state)}
+      />
       <span className="clip side-title" title={`${ticket.key} ${title}`}>
         <span className="side-key">{ticket.key}</span> {title}
       </span>
@@ -106,7 +115,13 @@ export function Sidebar() {
 
   const activeAt = lines.findIndex((line) => line.key === active)
   const current = shown[focused]
-  const tabAt = activeAt >= 0 ? activeAt : Math.max(0, lines.findIndex((line) => line.key === current))
+  const tabAt =
+    activeAt >= 0
+      ? activeAt
+      : Math.max(
+          0,
+          lines.findIndex((line) => line.key === current),
+        )
 
   const choose = (line: Line, beside: boolean) => {
     setActive(line.key)
@@ -126,40 +141,15 @@ export function Sidebar() {
     })
   }
 
-  const headOf = (at: number) => {
-    for (let up = at - 1; up >= 0; up -= 1) {
-      if (lines[up]?.line !== 'ticket') return up
-    }
-    return at
-  }
-
   const onKeyDown = (event: KeyboardEvent) => {
     const line = lines[tabAt]
     if (line === undefined || event.altKey) return
-    const isOpen = line.line !== 'ticket' && !line.folded
-    const acts: Record<string, () => void> = {
-      ArrowDown: () => goTo(tabAt + 1),
-      ArrowUp: () => goTo(tabAt - 1),
-      Home: () => goTo(0),
-      End: () => goTo(lines.length - 1),
-      PageDown: () => goTo(Math.min(lines.length - 1, tabAt + 15)),
-      PageUp: () => goTo(Math.max(0, tabAt - 15)),
-      ArrowRight: () => {
-        if (line.line === 'ticket') choose(line, false)
-        else if (isOpen) goTo(tabAt + 1)
-        else toggleFold(line.key)
-      },
-      ArrowLeft: () => {
-        if (isOpen) toggleFold(line.key)
-        else goTo(headOf(tabAt))
-      },
-      Enter: () => choose(line, isMod(event)),
-      ' ': () => choose(line, false),
-    }
-    const act = acts[event.key]
-    if (act === undefined) return
+    const move = treeMove(event.key, lines, tabAt, isMod(event))
+    if (move === null) return
     event.preventDefault()
-    act()
+    if (move.act === 'go') goTo(move.to)
+    else if (move.act === 'fold') toggleFold(move.key)
+    else choose(line, move.beside)
   }
 
   return (
@@ -185,7 +175,9 @@ export function Sidebar() {
           className="btn-quiet"
           title={`New ticket (${keyText('Mod+N')})`}
           disabled={projects.size === 0}
-          onClick={() => openPage({ page: 'new-ticket', project: projects.keys().next().value ?? null })}
+          onClick={() =>
+            openPage({ page: 'new-ticket', project: projects.keys().next().value ?? null })
+          }
         >
           + Ticket
         </button>
@@ -218,7 +210,6 @@ export function Sidebar() {
                   className={`side-line side-${line.line}${isCurrent ? ' side-on' : isShown ? ' side-shown' : ''}`}
                   style={{ top: start, height: HEIGHT[line.line] }}
                   onClick={(event) => choose(line, isMod(event))}
-                  onKeyDown={undefined}
                 >
                   {lineContent(line)}
                   {line.line === 'project' ? (

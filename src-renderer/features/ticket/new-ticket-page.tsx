@@ -146,15 +146,25 @@ export function NewTicketPage({ project, pane }: { project: string | null; pane:
             </p>
           </div>
           <label className="form-check">
-            <input type="checkbox" checked={start} onChange={(event) => setStart(event.target.checked)} />
+            <input
+              type="checkbox"
+              checked={start}
+              onChange={(event) => setStart(event.target.checked)}
+            />
             Start at once
           </label>
-          {refusal === null ? null : <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />}
+          {refusal === null ? null : (
+            <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />
+          )}
           <div className="page-acts">
             <button type="submit" className="btn btn-main" disabled={busy || title.trim() === ''}>
               {busy ? 'Creating…' : start ? 'Create and start' : 'Create'} <Key keys="Mod+Enter" />
             </button>
-            <button type="button" className="btn" onClick={() => replacePage(pane, { page: 'home' })}>
+            <button
+              type="button"
+              className="btn"
+              onClick={() => replacePage(pane, { page: 'home' })}
+            >
               Cancel
             </button>
           </div>

@@ -10,7 +10,7 @@ import { chunksOf } from '../../text/chunks.ts'
 import { showControls } from '../../text/controls.ts'
 import { MarkdownChunk } from '../../text/markdown.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
-import { sessionLook, StateDot, StateWord, ticketLook } from '../../ui/state-dot.tsx'
+import { StateDot, StateWord, sessionLook, ticketLook } from '../../ui/state-dot.tsx'
 import { age, fullTime, money, priorityWord } from '../../ui/words.ts'
 import { newCommand } from '../composer/steer.ts'
 import { attempt, isLive, startTicket } from '../session/actions.ts'
@@ -147,7 +147,12 @@ export function TicketPage({ id, pane }: { id: string; pane: number }) {
               Open the session
             </button>
           ) : (
-            <button type="button" className="btn btn-main" disabled={busy} onClick={() => void start()}>
+            <button
+              type="button"
+              className="btn btn-main"
+              disabled={busy}
+              onClick={() => void start()}
+            >
               {busy
                 ? 'Starting…'
                 : newest?.state === 'parked' || newest?.state === 'failed'
@@ -156,7 +161,9 @@ export function TicketPage({ id, pane }: { id: string; pane: number }) {
             </button>
           )}
         </div>
-        {refusal === null ? null : <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />}
+        {refusal === null ? null : (
+          <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />
+        )}
         <Body text={ticket.body} />
         {sessions.length === 0 ? null : (
           <section>

@@ -22,7 +22,8 @@ function tool(row: ToolRow): string {
 function one(row: Row): string {
   switch (row.kind) {
     case 'turn': {
-      const end = row.end === null ? '' : ` · ${duration(row.end.durationMs)} · ${money(row.end.costUsd)}`
+      const end =
+        row.end === null ? '' : ` · ${duration(row.end.durationMs)} · ${money(row.end.costUsd)}`
       return `## Turn ${row.turn ?? ''}${end}`
     }
     case 'input':
@@ -36,7 +37,9 @@ function one(row: Row): string {
       return tool(row)
     case 'todo':
       return row.latest
-        ? row.items.map((item) => `- [${item.status === 'done' ? 'x' : ' '}] ${item.text}`).join('\n')
+        ? row.items
+            .map((item) => `- [${item.status === 'done' ? 'x' : ' '}] ${item.text}`)
+            .join('\n')
         : ''
     case 'notice':
       return row.level === 'info' ? '' : `*${row.level}: ${row.text}*`

@@ -34,7 +34,9 @@ export function LongText({
       ) : (
         <span className="tl-plain">{showControls(cutLines(head))} …</span>
       )}
-      {load.state === 'failed' ? <RefusalNote refusal={load.refusal} onRetry={() => void begin()} /> : null}
+      {load.state === 'failed' ? (
+        <RefusalNote refusal={load.refusal} onRetry={() => void begin()} />
+      ) : null}
       <button
         type="button"
         className="btn-link tl-more"

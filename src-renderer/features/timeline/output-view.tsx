@@ -34,8 +34,7 @@ export function OutputView({
   const cut = blob !== undefined || total > CUT_FROM_LINES
   const head = useMemo(() => plainCut(cut ? linesUpTo(text, SHOWN_LINES) : text), [cut, text])
   const whole = blob === undefined ? text : load.state === 'ready' ? load.text : undefined
-  const size =
-    blob !== undefined && bytes !== undefined ? bytesWord(bytes) : counted(total, 'line')
+  const size = blob !== undefined && bytes !== undefined ? bytesWord(bytes) : counted(total, 'line')
   return (
     <>
       {all && whole !== undefined ? (
@@ -66,7 +65,9 @@ export function OutputView({
             </span>
           ) : null}
           <span className="grow" />
-          {whole === undefined ? null : <CopyButton text={whole} label={`Copy ${label.toLowerCase()}`} />}
+          {whole === undefined ? null : (
+            <CopyButton text={whole} label={`Copy ${label.toLowerCase()}`} />
+          )}
         </div>
       ) : null}
     </>

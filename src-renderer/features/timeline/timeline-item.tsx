@@ -1,5 +1,6 @@
 import { memo } from 'react'
 import type { SessionId } from '../../../src-shared/ids.ts'
+import { useSeconds } from '../../stores/clock.ts'
 import type {
   EndedRow,
   InputRow,
@@ -14,7 +15,7 @@ import type {
 import { showControls } from '../../text/controls.ts'
 import { cutLines } from '../../text/lines.ts'
 import { MarkdownChunk } from '../../text/markdown.tsx'
-import { useSeconds } from '../../stores/clock.ts'
+import { InlineCode } from '../../ui/inline-code.tsx'
 import { duration, elapsed, fullTime, money, timeOfDay } from '../../ui/words.ts'
 import type { Item } from './items.ts'
 import { LongText } from './long-text.tsx'
@@ -72,7 +73,7 @@ function InputBubble({ row, session }: { row: InputRow; session: SessionId }) {
 function Prose({ item, row }: { item: Item; row: ProseRow }) {
   const chunks = item.chunks ?? []
   return (
-    <div className="md" dir="auto">
+    <div className="md" dir="auto" data-live={row.live && item.last ? '' : undefined}>
       {chunks.map((chunk, at) => (
         <MarkdownChunk
           // biome-ignore lint/suspicious/noArrayIndexKey: pieces of a text that only grows at its end
@@ -81,7 +82,6 @@ function Prose({ item, row }: { item: Item; row: ProseRow }) {
           live={row.live && item.last && at === chunks.length - 1}
         />
       ))}
-      {row.live && item.last ? <span className="caret" aria-hidden="true" /> : null}
       {row.partial && item.last ? <p className="tl-cut">cut off here</p> : null}
     </div>
   )
@@ -164,10 +164,16 @@ const noticeLook = { info: 'quiet', warning: 'wait', error: 'bad' } as const
 
 function Notice({ row, session }: { row: NoticeRow; session: SessionId }) {
   return (
-    <div className="tl-line" data-level={row.level} role={row.level === 'error' ? 'alert' : undefined}>
+    <div
+      className="tl-line"
+      data-level={row.level}
+      role={row.level === 'error' ? 'alert' : undefined}
+    >
       <i className={`dot dot-${noticeLook[row.level]}`} aria-hidden="true" />
       <div className="tl-line-text">
-        {row.level === 'info' ? null : <strong>{row.level === 'error' ? 'Error' : 'Warning'} </strong>}
+        {row.level === 'info' ? null : (
+          <strong>{row.level === 'error' ? 'Error' : 'Warning'} </strong>
+        )}
         <LongText text={row.text} blob={row.textBlob} session={session} />
       </div>
       <span className="tl-meta">{row.at === null ? '' : timeOfDay(row.at)}</span>
@@ -213,8 +219,16 @@ function Ended({ row }: { row: EndedRow }) {
       <i className={`dot dot-${reason === 'limit' ? 'wait' : 'bad'}`} aria-hidden="true" />
       <div>
         <strong>{endedTitle[reason]}</strong>
-        {detail === undefined ? null : <p>{showControls(cutLines(detail))}</p>}
-        {hint === undefined ? null : <p className="dim">{showControls(cutLines(hint))}</p>}
+        {detail === undefined ? null : (
+          <p>
+            <InlineCode text={cutLines(detail)} />
+          </p>
+        )}
+        {hint === undefined ? null : (
+          <p className="dim">
+            <InlineCode text={cutLines(hint)} />
+          </p>
+        )}
       </div>
     </div>
   )
@@ -225,13 +239,18 @@ const stepWord = { started: '', done: 'done', failed: 'failed' } as const
 function Step({ row }: { row: StepRow }) {
   return (
     <div className="tl-line" data-level={row.status === 'failed' ? 'error' : 'info'}>
-      <i className={`dot dot-${row.status === 'failed' ? 'bad' : row.status === 'done' ? 'done' : 'begin'}`} aria-hidden="true" />
+      <i
+        className={`dot dot-${row.status === 'failed' ? 'bad' : row.status === 'done' ? 'done' : 'begin'}`}
+        aria-hidden="true"
+      />
       <div className="tl-line-text">
         {row.step}
         {stepWord[row.status] === '' ? null : ` · ${stepWord[row.status]}`}
         {row.detail === undefined ? null : ` · ${showControls(row.detail)}`}
       </div>
-      <span className="tl-meta">{row.durationMs === undefined ? '' : duration(row.durationMs)}</span>
+      <span className="tl-meta">
+        {row.durationMs === undefined ? '' : duration(row.durationMs)}
+      </span>
     </div>
   )
 }
@@ -248,7 +267,9 @@ function Request({ row }: { row: RequestRow }) {
     <div className="tl-ended" data-reason="limit">
       <i className={`dot dot-${row.outcome === null ? 'wait' : 'quiet'}`} aria-hidden="true" />
       <div>
-        <strong>{row.outcome === null ? 'Asks for permission' : `Permission ${outcomeWord[row.outcome]}`}</strong>
+        <strong>
+          {row.outcome === null ? 'Asks for permission' : `Permission ${outcomeWord[row.outcome]}`}
+        </strong>
         <p className="mono">{showControls(cutLines(row.title))}</p>
         {row.text === undefined ? null : <p className="dim">{showControls(row.text)}</p>}
       </div>

@@ -16,7 +16,10 @@ const ABOVE_PX = 1_200
 function estimate(item: Item | undefined): number {
   switch (item?.row.kind) {
     case 'text':
-      return Math.max(28, Math.min(900, (item.chunks ?? []).reduce((sum, c) => sum + c.text.length, 0) / 3))
+      return Math.max(
+        28,
+        Math.min(900, (item.chunks ?? []).reduce((sum, c) => sum + c.text.length, 0) / 3),
+      )
     case 'tool':
       return item.open ? 160 : 30
     case 'turn':
@@ -31,7 +34,8 @@ function useKeys(items: readonly Item[]): readonly string[] {
   const before = useRef<readonly string[]>([])
   const keys = useMemo(() => {
     const known = before.current
-    if (known.length === items.length && items.every((item, at) => item.key === known[at])) return known
+    if (known.length === items.length && items.every((item, at) => item.key === known[at]))
+      return known
     return items.map((item) => item.key)
   }, [items])
   before.current = keys

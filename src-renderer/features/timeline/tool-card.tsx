@@ -68,7 +68,10 @@ function Subagent({ row }: { row: ToolRow }) {
 
 function hasBody(row: ToolRow): boolean {
   return (
-    row.result === null || row.result.output !== '' || row.result.diff.length > 0 || row.input !== ''
+    row.result === null ||
+    row.result.output !== '' ||
+    row.result.diff.length > 0 ||
+    row.input !== ''
   )
 }
 
@@ -101,11 +104,17 @@ export function ToolCard({
   const output = result !== null && result.diff.length === 0 ? result.output : ''
   const shown = body && (result !== null || row.liveOutput !== null || showsInput(row))
   return (
-    <div className={shown ? 'tl-tool tl-tool-open' : 'tl-tool'} data-status={result?.status ?? 'running'}>
+    <div
+      className={shown ? 'tl-tool tl-tool-open' : 'tl-tool'}
+      data-status={result?.status ?? 'running'}
+    >
       <button type="button" className="tl-tool-head" aria-expanded={open} onClick={onToggle}>
         <i className={`dot dot-${statusLook(row)}`} aria-hidden="true" />
         <span className="unseen">{result === null ? 'running: ' : `${result.status}: `}</span>
-        <code className="clip" title={row.title.length > 60 ? row.title.slice(0, 1_000) : undefined}>
+        <code
+          className="clip"
+          title={row.title.length > 60 ? row.title.slice(0, 1_000) : undefined}
+        >
           <span className="tl-tool-name">{row.name}</span> {showControls(row.title.slice(0, 500))}
         </code>
         <Subagent row={row} />
@@ -123,7 +132,9 @@ export function ToolCard({
             />
           ) : null}
           {row.liveOutput === null ? null : (
-            <pre className="tl-out">{plainCut(lastLines(row.liveOutput.slice(-20_000), LIVE_LINES))}</pre>
+            <pre className="tl-out">
+              {plainCut(lastLines(row.liveOutput.slice(-20_000), LIVE_LINES))}
+            </pre>
           )}
           {result === null || result.diff.length === 0 ? null : (
             <DiffView files={result.diff} title={row.title} />
@@ -137,7 +148,10 @@ export function ToolCard({
               label="Output"
             />
           )}
-          {result !== null && output === '' && result.diff.length === 0 && result.outputBlob === undefined ? (
+          {result !== null &&
+          output === '' &&
+          result.diff.length === 0 &&
+          result.outputBlob === undefined ? (
             <p className="tl-nothing">no output</p>
           ) : null}
         </div>
