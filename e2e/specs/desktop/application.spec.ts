@@ -24,9 +24,7 @@ test('the command line talks to the running application', async ({ bench }) => {
   const { window } = await bench.desktop()
   const remote = await bench.remote()
   const ballet = (...args: string[]) => bench.ballet(...args, '--data', bench.dataDir, '--json')
-  await waitFor('the host to serve', () =>
-    connectTo(bench.dataDir).then((open) => (open.close(), true)),
-  )
+  await waitFor('the host to serve', () => connectTo(bench.dataDir)).then((host) => host.close())
   expect((await ballet('project', 'add', '--name', 'Shop', '--repo', remote.path)).code).toBe(0)
   const body = script(say('Said to the command line.'))
   const added = await ballet(
