@@ -225,7 +225,7 @@ export const ItemBatch = z.object({
   lease: LeaseId,
   /** The number of the first item; the others follow without a gap. Counts from 1 in each lease. */
   from: z.int().min(1),
-  items: z.array(AgentItem).min(1).max(1_000),
+  items: z.array(AgentItem).min(1),
   blobs: z.array(BlobText),
 })
 export type ItemBatch = z.infer<typeof ItemBatch>
@@ -246,7 +246,12 @@ export const FromAgent = z.discriminatedUnion('type', [
     runtimeMemoryBytes: z.int().min(0),
     cpuPercent: z.number().min(0),
   }),
-  z.object({ type: z.literal('items'), ...ItemBatch.shape }),
+  /** At most 1,000 items at once. */
+  z.object({
+    type: z.literal('items'),
+    ...ItemBatch.shape,
+    items: ItemBatch.shape.items.max(1_000),
+  }),
   /** Appends `text` at `offset` (UTF-16 code units) of a live block; offset 0 begins it. */
   z.object({
     type: z.literal('live'),

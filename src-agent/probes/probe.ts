@@ -1,0 +1,92 @@
+import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
+import { assertNever, BalletError, type Refusal } from '../../src-shared/refusal.ts'
+import { createGit } from '../git/run.ts'
+import type { Clock } from '../port/clock.ts'
+import { endTree } from '../process-tree/index.ts'
+import type { Drivers } from '../runtimes/registry.ts'
+import { refusalOf } from '../workspace/failure.ts'
+import { removeIfPushed } from '../workspace/removal.ts'
+import { probeRemote } from './remote.ts'
+import { probeRuntimes } from './runtimes.ts'
+
+export type ProbeOptions = {
+  dataDir: string
+  env: Readonly<Record<string, string>>
+  drivers: Drivers
+  clock: Clock
+}
+
+/** What was found, or why not; never later than the limit. */
+export async function runProbe(
+  probe: Probe,
+  limitMs: number,
+  options: ProbeOptions,
+): Promise<{ finding: ProbeFinding | null; refusal: Refusal | null }> {
+  const aborter = new AbortController()
+  let cancel = () => {}
+  const limit = new Promise<never>((_, reject) => {
+    cancel = options.clock.after(limitMs, () => {
+      aborter.abort()
+      reject(tooLong(probe, limitMs))
+    })
+  })
+  try {
+    const found = find(probe, limitMs, options, aborter.signal)
+    return { finding: await Promise.race([found, limit]), refusal: null }
+  } catch (error) {
+    return { finding: null, refusal: refusalOf(error, `looking at ${subjectOf(probe)}`) }
+  } finally {
+    cancel()
+  }
+}
+
+async function find(
+  probe: Probe,
+  limitMs: number,
+  { dataDir, env, drivers }: ProbeOptions,
+  signal: AbortSignal,
+): Promise<ProbeFinding> {
+  const git = createGit({ env })
+  switch (probe.kind) {
+    case 'remote':
+      return probeRemote(git, dataDir, probe, { limitMs, signal })
+    case 'runtimes':
+      return probeRuntimes(git, drivers, { paths: probe.paths, cwd: dataDir })
+    case 'reap': {
+      const ended = await endTree(probe.markers, { graceMs: 0, limitMs })
+      return { kind: 'reap', ended }
+    }
+    case 'workspace.remove': {
+      const removed = await removeIfPushed(git, { ...probe, dataDir }, probe.force, signal)
+      return { kind: 'workspace.remove', removed }
+    }
+    default:
+      return assertNever(probe)
+  }
+}
+
+function subjectOf(probe: Probe): string {
+  switch (probe.kind) {
+    case 'remote':
+      return probe.repo
+    case 'runtimes':
+      return 'the runtimes of this machine'
+    case 'reap':
+      return 'the processes of ended sessions'
+    case 'workspace.remove':
+      return probe.workspaceDir
+    default:
+      return assertNever(probe)
+  }
+}
+
+function tooLong(probe: Probe, limitMs: number): BalletError {
+  const isRemote = probe.kind === 'remote'
+  return new BalletError({
+    code: isRemote ? 'remote.unreachable' : 'probe.time-limit',
+    message: `Looking at ${subjectOf(probe)} took longer than ${Math.ceil(limitMs / 1_000)} s.`,
+    hint: isRemote
+      ? 'Check the network and the address, then try again.'
+      : 'The machine may be busy. Try again.',
+  })
+}

@@ -1,0 +1,67 @@
+import type { Refusal } from '../../src-shared/refusal.ts'
+import { refusalOf } from '../workspace/failure.ts'
+import { commitAndPush } from '../workspace/finish.ts'
+import { kindOf, removeWorkspace } from '../workspace/folders.ts'
+import { pushSnapshot } from '../workspace/snapshot.ts'
+import type { LoopContext } from './context.ts'
+
+/** How long the host may take to store that the work is pushed, before the workspace is removed. */
+const STORED_LIMIT_MS = 20_000
+
+export async function hasWorkspace({ plan }: LoopContext): Promise<boolean> {
+  return (await kindOf(plan.workspaceDir)) === 'folder'
+}
+
+/**
+ * Commits, pushes, and then removes the workspace; nothing may be writing to it any more. Gives whether the
+ * workspace is still there. Rejects with `BalletError` when the work could not be pushed.
+ */
+export async function finishWork(
+  context: LoopContext,
+  message: string,
+  signal: AbortSignal,
+): Promise<{ kept: boolean }> {
+  const { git, plan, report, outgoing, clock } = context
+  if (!(await hasWorkspace(context))) {
+    report.notice('info', 'finish.nothing', 'There was no workspace, so there was nothing to push.')
+    return { kept: false }
+  }
+  const pushed = await commitAndPush(git, plan, message, report, signal)
+  if (pushed !== null) outgoing.item({ type: 'pushed', at: clock.now(), commit: pushed })
+  // Only when the push is on record may the clone that could prove it go.
+  if (!(await outgoing.settled(STORED_LIMIT_MS))) {
+    const text = `The work is pushed, but the host does not store anything: the workspace ${plan.workspaceDir} is kept.`
+    report.notice('warning', 'finish.kept', text)
+    return { kept: true }
+  }
+  try {
+    const isGone = await removeWorkspace(plan.dataDir, plan.workspaceDir)
+    if (!isGone) context.log('warn', 'a removed workspace could not be deleted yet', { ...plan })
+    return { kept: false }
+  } catch (error) {
+    const { message: why } = refusalOf(error, 'removing the workspace')
+    report.notice('warning', 'finish.kept', `The work is pushed, the workspace is kept: ${why}`)
+    return { kept: true }
+  }
+}
+
+/** Pushes a snapshot and keeps the workspace; what cannot be pushed stays in it, said in a notice. */
+export async function stopWork(context: LoopContext, signal: AbortSignal): Promise<void> {
+  const { git, plan, report, outgoing, clock } = context
+  if (!(await hasWorkspace(context))) return
+  try {
+    const pushed = await pushSnapshot(git, plan, report, signal)
+    if (pushed !== null) outgoing.item({ type: 'pushed', at: clock.now(), commit: pushed })
+  } catch (error) {
+    report.notice(
+      'warning',
+      'stop.not-pushed',
+      inWords(refusalOf(error, 'pushing a snapshot'), plan.workspaceDir),
+    )
+  }
+}
+
+function inWords({ message, hint }: Refusal, workspaceDir: string): string {
+  const next = hint === undefined ? '' : ` ${hint}`
+  return `The work was not pushed and is only in ${workspaceDir}. ${message}${next}`
+}

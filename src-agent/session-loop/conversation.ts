@@ -1,0 +1,295 @@
+import type { Delivery, ProcessIdentity } from '../../src-shared/agent-wire.ts'
+import type { DeliveryId } from '../../src-shared/ids.ts'
+import type { Refusal } from '../../src-shared/refusal.ts'
+import type { TurnEndReason } from '../../src-shared/timeline.ts'
+import { within } from '../port/within.ts'
+import type { Driver, DriverSignal, ResumeFacts, RuntimeSession } from '../runtimes/driver.ts'
+import { refusalOf } from '../workspace/failure.ts'
+import { driverSpecOf, type LoopContext, timed } from './context.ts'
+import { Deliveries } from './deliveries.ts'
+import { RUNTIME_LIMITS, RuntimeKeeper } from './runtime-keeper.ts'
+import { TurnBook } from './turn-book.ts'
+
+/** How a runtime ended that nobody told to. */
+export type RuntimeLoss = {
+  detail: string
+  hint?: string
+  /** Something was under way: a turn, or a message whose fate is open. */
+  wasBusy: boolean
+  /** What a resume must know of the turn that was cut. */
+  cut: Pick<ResumeFacts, 'turnCut' | 'storedRefs'>
+  /** It could not be ended, so no other may be started. */
+  survived?: Refusal
+}
+
+export type ConversationOptions = {
+  context: LoopContext
+  driver: Driver
+  onLost: (loss: RuntimeLoss) => void
+  /** A message waits and no runtime is there to take it. */
+  onNeeded: () => void
+}
+
+/**
+ * The conversation of a session with its runtime: deliveries go in one at a time and only between turns, everything
+ * that comes back goes to the timeline. While no runtime is up, deliveries wait.
+ */
+export class Conversation {
+  readonly turns: TurnBook
+  readonly #options: ConversationOptions
+  readonly #keeper: RuntimeKeeper
+  readonly #deliveries: Deliveries
+  #id: string | null
+  #isUp = false
+  #interrupt: 'none' | 'wanted' | 'sent' = 'none'
+  #cancelTurnLimit = () => {}
+  #cancelInterruptLimit = () => {}
+  #lastEnd: TurnEndReason | null = null
+  #turnEnded: (() => void)[] = []
+
+  constructor(options: ConversationOptions) {
+    this.#options = options
+    const { spec, clock, outgoing, marker } = options.context
+    const { resume } = spec
+    this.#id = resume?.conversation ?? null
+    this.turns = new TurnBook(outgoing, () => clock.now(), {
+      turn: resume?.turn ?? 0,
+      costUsd: resume?.costUsd ?? 0,
+    })
+    const open = resume?.openDelivery ?? null
+    if (open !== null) this.turns.know(open.id, open.inputs)
+    this.#deliveries = new Deliveries(open)
+    this.#keeper = new RuntimeKeeper(options.driver, marker, clock, (signal) =>
+      this.#onSignal(signal),
+    )
+  }
+
+  /** The runtime's own id of it; null while it never began. */
+  get id(): string | null {
+    return this.#id
+  }
+
+  get hasRuntime(): boolean {
+    return this.#keeper.session !== null
+  }
+
+  async processes(): Promise<ProcessIdentity[]> {
+    return this.#keeper.processes()
+  }
+
+  deliver(delivery: Delivery): void {
+    if (!this.#deliveries.add(delivery)) return
+    this.turns.know(delivery.id, delivery.inputs)
+    this.pump()
+  }
+
+  /** Hands over the next delivery when the runtime is between turns. */
+  pump(): void {
+    if (this.#deliveries.isEmpty) return
+    if (!this.#isUp) {
+      this.#options.onNeeded()
+      return
+    }
+    if (this.turns.isRunning || this.#expectsTurn()) return
+    // A turn was made of it and is over: the runtime has it, whatever it said.
+    const before = this.#deliveries.takeOpen()
+    if (before !== null) this.turns.deliver(before.id, this.#options.context.clock.now())
+    const delivery = this.#deliveries.take()
+    if (delivery !== undefined) void this.#send(delivery)
+  }
+
+  /** What a resume must know when a runtime of this very lease ended. */
+  factsAfter(cut: RuntimeLoss['cut']): ResumeFacts | null {
+    if (this.#id === null) return null
+    return {
+      conversation: this.#id,
+      openDelivery: this.#deliveries.openForResume(),
+      openCalls: [],
+      turn: this.turns.turn,
+      ...cut,
+    }
+  }
+
+  /** Brings up the runtime and settles what was open. Call `go` then. Rejects with `BalletError`. */
+  async launch(executable: string, facts: ResumeFacts | null): Promise<void> {
+    const { context } = this.#options
+    if (facts !== null) context.report.step('conversation', 'started')
+    this.turns.beginRuntime()
+    const recovery = await this.#keeper.launch(driverSpecOf(context, executable), facts)
+    if (facts !== null) context.report.step('conversation', 'done')
+    const open = this.#deliveries.takeOpen()
+    if (open !== null && recovery.openDelivery === 'delivered') {
+      this.turns.deliver(open.id, context.clock.now())
+    }
+    this.turns.recover(recovery.signals)
+    if (open === null || this.turns.isDelivered(open.id)) return
+    // A conversation that never began holds nothing.
+    const isNever = facts === null || recovery.openDelivery === 'never'
+    this.#giveBack(
+      open.id,
+      isNever ? 'never' : 'unknown',
+      isNever
+        ? 'The runtime ended before it had the message.'
+        : 'The runtime ended before it said whether it had the message.',
+    )
+  }
+
+  /** From now on deliveries go to the runtime. Says so the first time, and when the conversation is another one. */
+  go(isFirst: boolean): void {
+    const session = this.#keeper.session
+    if (session === null) return
+    if (isFirst || session.conversation !== this.#id) {
+      this.#id = session.conversation
+      const { conversation, version: runtimeVersion } = session
+      timed(this.#options.context, { type: 'ready', conversation, runtimeVersion })
+    }
+    this.#isUp = true
+    this.pump()
+  }
+
+  interrupt(): void {
+    if (!this.#isUp || this.#interrupt !== 'none') return
+    if (this.turns.isRunning) this.#sendInterrupt()
+    else if (this.#expectsTurn()) this.#interrupt = 'wanted'
+  }
+
+  answerRequest(...answer: Parameters<RuntimeSession['answerRequest']>): void {
+    const session = this.#keeper.session
+    const failed = (error: unknown) => {
+      const { message } = refusalOf(error, 'answering a request')
+      this.#options.context.report.notice('warning', 'request.not-answered', message)
+    }
+    if (session === null) failed(new Error('the runtime does not run'))
+    else session.answerRequest(...answer).catch(failed)
+  }
+
+  /** Ends everything that the session started. Rejects with `processes.survived`. */
+  async kill(): Promise<void> {
+    this.#isUp = false
+    await this.#keeper.kill()
+  }
+
+  /** Ends the runtime for good, its turn first; nothing writes any more then. Rejects with `processes.survived`. */
+  async stop(reason: 'interrupted' | 'killed'): Promise<void> {
+    this.#isUp = false
+    if (reason === 'interrupted' && this.turns.isRunning) {
+      const ended = new Promise<void>((resolve) => this.#turnEnded.push(resolve))
+      this.#interrupt = 'sent'
+      this.#keeper.session?.interrupt().catch(() => undefined)
+      await within(this.#options.context.clock, RUNTIME_LIMITS.interrupt, ended)
+    }
+    try {
+      await this.#keeper.stop()
+    } finally {
+      this.#quieten()
+      this.turns.settle({ reason })
+    }
+  }
+
+  /** Tells that what waits was certainly not handed over. */
+  giveBackAll(reason: string): void {
+    for (const id of this.#deliveries.giveBack()) this.#giveBack(id, 'never', reason)
+  }
+
+  async #send(delivery: Delivery): Promise<void> {
+    const isStillOpen = () => this.#expectsTurn() && this.#deliveries.open?.id === delivery.id
+    this.#cancelTurnLimit = this.#options.context.clock.after(RUNTIME_LIMITS.turnStart, () => {
+      if (isStillOpen()) void this.#giveUp('it began no turn for a message')
+    })
+    try {
+      const answer = await this.#keeper.send(delivery)
+      if (answer === 'unknown' && isStillOpen()) await this.#giveUp('it did not take a message')
+    } catch (error) {
+      if (!isStillOpen()) return
+      this.#deliveries.takeOpen()
+      this.#giveBack(delivery.id, 'never', refusalOf(error, 'handing over a message').message)
+      await this.#giveUp('it did not take a message')
+    }
+  }
+
+  /** A message was handed over, and its turn did not begin yet. */
+  #expectsTurn(): boolean {
+    return this.#deliveries.open?.began === false
+  }
+
+  #sendInterrupt(): void {
+    const { clock, log } = this.#options.context
+    this.#interrupt = 'sent'
+    this.#cancelInterruptLimit = clock.after(RUNTIME_LIMITS.interrupt, () => {
+      void this.#giveUp('it did not stop its turn')
+    })
+    this.#keeper.session?.interrupt().catch((error: unknown) => {
+      log('warn', 'an interrupt failed', { why: refusalOf(error, 'interrupting').message })
+    })
+  }
+
+  #onSignal(signal: DriverSignal): void {
+    if (signal.type === 'exited') {
+      const { detail, hint } = signal
+      this.#onExited({ detail, ...(hint === undefined ? {} : { hint }) })
+      return
+    }
+    this.turns.apply(signal)
+    if (signal.type === 'delivered') this.#deliveries.kept(signal.deliveries)
+    if (signal.type === 'turn.started') {
+      this.#lastEnd = null
+      this.#deliveries.began(signal.deliveries)
+      if (!this.#expectsTurn()) this.#cancelTurnLimit()
+      if (this.#interrupt === 'wanted') this.#sendInterrupt()
+    }
+    if (signal.type === 'turn.ended') {
+      this.#quieten()
+      this.#lastEnd = signal.reason
+      if (this.#isUp) this.pump()
+    }
+  }
+
+  /** Ends a runtime that does not answer, as if it had ended by itself. */
+  async #giveUp(why: string): Promise<void> {
+    if (!this.#isUp) return
+    const loss = this.#lossNow({ detail: `The runtime was ended because ${why}.` })
+    this.#isUp = false
+    try {
+      await this.#keeper.stop()
+      this.#settle(loss)
+      this.#options.onLost(loss)
+    } catch (error) {
+      this.#settle(loss)
+      this.#options.onLost({ ...loss, survived: refusalOf(error, 'ending the runtime') })
+    }
+  }
+
+  #onExited(said: Pick<RuntimeLoss, 'detail' | 'hint'>): void {
+    const loss = this.#lossNow(said)
+    const wasUp = this.#isUp
+    this.#isUp = false
+    this.#settle(loss)
+    if (wasUp) this.#options.onLost(loss)
+  }
+
+  #lossNow(said: Pick<RuntimeLoss, 'detail' | 'hint'>): RuntimeLoss {
+    const turnCut = this.turns.isRunning || this.#lastEnd === 'killed'
+    const cut = { turnCut, storedRefs: [...this.turns.refs] }
+    return { ...said, wasBusy: turnCut || this.#deliveries.open !== null, cut }
+  }
+
+  #settle({ detail, hint }: RuntimeLoss): void {
+    const reason = this.#interrupt === 'sent' ? 'interrupted' : 'killed'
+    this.turns.settle({ reason, detail, ...(hint === undefined ? {} : { hint }) })
+    this.#lastEnd = null
+    this.#quieten()
+  }
+
+  /** No limit runs for a turn or an interrupt any more. */
+  #quieten(): void {
+    this.#cancelTurnLimit()
+    this.#cancelInterruptLimit()
+    this.#interrupt = 'none'
+    for (const resolve of this.#turnEnded.splice(0)) resolve()
+  }
+
+  #giveBack(delivery: DeliveryId, fate: 'never' | 'unknown', reason: string): void {
+    timed(this.#options.context, { type: 'undelivered', delivery, fate, reason })
+    this.#deliveries.forget(delivery)
+  }
+}

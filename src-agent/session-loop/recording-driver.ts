@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import type { Delivery, RuntimeReport } from '../../src-shared/agent-wire.ts'
+import type { DeliveryId } from '../../src-shared/ids.ts'
+import { BalletError } from '../../src-shared/refusal.ts'
+import type {
+  Driver,
+  DriverEvent,
+  DriverSignal,
+  DriverSpec,
+  Recovery,
+  ResumeFacts,
+} from '../runtimes/driver.ts'
+
+type Hear = (signal: DriverSignal) => void
+
+const NO_USAGE = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+const now = () => new Date().toISOString()
+
+/** A driver in a test's hand: it records what it is asked, and tells what the test says. */
+export class RecordingDriver implements Driver {
+  readonly runtime = 'claude-code'
+  readonly capabilities = {
+    resume: 'proven',
+    steer: false,
+    permissionRequests: true,
+    cost: true,
+    images: false,
+  } as const
+  /** What was asked, in order: `start`, `resume`, `send <text>`, `interrupt`, `stop`. */
+  readonly asked: string[] = []
+  readonly specs: DriverSpec[] = []
+  readonly facts: ResumeFacts[] = []
+  report: Partial<RuntimeReport> = {}
+  conversation = 'conversation-1'
+  /** How the next launches go; each is used once. */
+  launches: ('hang' | Error | Recovery)[] = []
+  /** Answers the next sends; each is used once. */
+  sends: ('hang' | Error)[] = []
+  /** Whether an interrupt ends the turn. */
+  obeysInterrupts = true
+  #hear: Hear = () => undefined
+  #isUp = false
+
+  async find(): Promise<RuntimeReport> {
+    this.asked.push('find')
+    return {
+      runtime: 'claude-code',
+      path: '/usr/bin/fake',
+      version: '1.0.0',
+      loggedIn: true,
+      login: null,
+      problem: null,
+      ...this.report,
+    }
+  }
+
+  async start(spec: DriverSpec, hear: Hear) {
+    this.asked.push('start')
+    return (await this.#launch(spec, hear)).session
+  }
+
+  async resume(spec: DriverSpec, facts: ResumeFacts, hear: Hear) {
+    this.asked.push('resume')
+    this.facts.push(facts)
+    return this.#launch(spec, hear)
+  }
+
+  get isUp(): boolean {
+    return this.#isUp
+  }
+
+  begin(...deliveries: DeliveryId[]): void {
+    this.#hear({ type: 'turn.started', at: now(), deliveries })
+  }
+
+  /** Begins the turn of a delivery and keeps it. */
+  take(delivery: Delivery): void {
+    this.begin(delivery.id)
+    this.#hear({ type: 'delivered', at: now(), deliveries: [delivery.id] })
+  }
+
+  tell(event: DriverEvent): void {
+    this.#hear({ type: 'event', at: now(), event })
+  }
+
+  live(block: string, offset: number, text: string): void {
+    this.#hear({ type: 'live', offset, block: { block, kind: 'assistant.text', text } })
+  }
+
+  end(reason: 'completed' | 'interrupted' | 'failed' | 'killed' = 'completed'): void {
+    this.#hear({
+      type: 'turn.ended',
+      at: now(),
+      reason,
+      durationMs: 5,
+      usage: NO_USAGE,
+      costUsd: 0.5,
+    })
+  }
+
+  die(): void {
+    this.#isUp = false
+    this.#hear({ type: 'exited', at: now(), expected: false, detail: 'It was killed.' })
+  }
+
+  async #launch(spec: DriverSpec, hear: Hear) {
+    this.specs.push(spec)
+    const plan = this.launches.shift()
+    if (plan === 'hang') await new Promise(() => undefined)
+    if (plan instanceof Error) throw plan
+    this.#hear = hear
+    this.#isUp = true
+    const recovery = plan === undefined || plan === 'hang' ? NOTHING : (plan as Recovery)
+    return { session: this.#session(), recovery }
+  }
+
+  #session() {
+    return {
+      conversation: this.conversation,
+      version: '1.0.0',
+      processes: async () => [],
+      send: async (delivery: Delivery) => {
+        this.asked.push(`send ${delivery.text}`)
+        const plan = this.sends.shift()
+        if (plan === 'hang') await new Promise(() => undefined)
+        if (plan instanceof Error) throw plan
+      },
+      interrupt: async () => {
+        this.asked.push('interrupt')
+        if (this.obeysInterrupts) this.end('interrupted')
+      },
+      answerRequest: async (request: string) => {
+        this.asked.push(`answer ${request}`)
+        if (!this.#isUp) throw new BalletError({ code: 'runtime.exited', message: 'gone' })
+      },
+      stop: async () => {
+        this.asked.push('stop')
+        const wasUp = this.#isUp
+        this.#isUp = false
+        if (wasUp) this.#hear({ type: 'exited', at: now(), expected: true, detail: 'stopped' })
+      },
+    }
+  }
+}
+
+const NOTHING: Recovery = { signals: [], openDelivery: null }
+
+export function newUuid(): string {
+  return randomUUID()
+}

@@ -1,0 +1,133 @@
+import type { Delivery, ProcessIdentity } from '../../src-shared/agent-wire.ts'
+import { BalletError } from '../../src-shared/refusal.ts'
+import type { Clock } from '../port/clock.ts'
+import { within } from '../port/within.ts'
+import { endTree, type Marker } from '../process-tree/index.ts'
+import type {
+  Driver,
+  DriverSignal,
+  DriverSpec,
+  Recovery,
+  ResumeFacts,
+  RuntimeSession,
+} from '../runtimes/driver.ts'
+
+/** How long a runtime may take, in milliseconds. */
+export const RUNTIME_LIMITS = {
+  start: 120_000,
+  resume: 180_000,
+  send: 30_000,
+  /** From a message that was handed over to the turn that it begins. */
+  turnStart: 120_000,
+  interrupt: 5_000,
+  stop: 15_000,
+  kill: 10_000,
+} as const
+
+/** Holds the one runtime of a session: nothing of an earlier one is heard any more, and every wait has a limit. */
+export class RuntimeKeeper {
+  readonly #driver: Driver
+  readonly #marker: Marker
+  readonly #clock: Clock
+  readonly #onSignal: (signal: DriverSignal) => void
+  #session: RuntimeSession | null = null
+  #generation = 0
+
+  constructor(
+    driver: Driver,
+    marker: Marker,
+    clock: Clock,
+    onSignal: (signal: DriverSignal) => void,
+  ) {
+    this.#driver = driver
+    this.#marker = marker
+    this.#clock = clock
+    this.#onSignal = onSignal
+  }
+
+  /** The running runtime; null when none runs. */
+  get session(): RuntimeSession | null {
+    return this.#session
+  }
+
+  /** Starts a conversation, or resumes the one of the facts. Rejects with `BalletError`; nothing is left running. */
+  async launch(spec: DriverSpec, facts: ResumeFacts | null): Promise<Recovery> {
+    this.#generation += 1
+    const generation = this.#generation
+    const hear = (signal: DriverSignal) => {
+      if (generation !== this.#generation) return
+      if (signal.type === 'exited') {
+        this.#generation += 1
+        this.#session = null
+      }
+      this.#onSignal(signal)
+    }
+    const launched =
+      facts === null
+        ? this.#driver.start(spec, hear).then((session) => ({ session, recovery: NOTHING }))
+        : this.#driver.resume(spec, facts, hear)
+    const limit = facts === null ? RUNTIME_LIMITS.start : RUNTIME_LIMITS.resume
+    const answer = await within(this.#clock, limit, launched)
+    if (answer === 'too-late') {
+      this.#generation += 1
+      launched
+        .then(
+          ({ session }) => session.stop(),
+          () => undefined,
+        )
+        .catch(() => undefined)
+      await this.kill()
+      throw new BalletError({
+        code: 'runtime.time-limit',
+        message: `${spec.executable} did not take a message within ${limit / 1_000} s and was ended.`,
+        hint: 'Try it in a terminal in the same folder, then try again.',
+      })
+    }
+    if (generation !== this.#generation) {
+      // It was stopped, or exited, while it came up.
+      await this.kill()
+      throw new BalletError({
+        code: 'runtime.exited',
+        message: 'The runtime ended while it started.',
+        hint: 'Try again. If it stays, run it in a terminal in the same folder.',
+      })
+    }
+    this.#session = answer.session
+    return answer.recovery
+  }
+
+  /** Rejects with `BalletError` when the message was certainly not handed over. */
+  async send(delivery: Delivery): Promise<'sent' | 'unknown'> {
+    if (this.#session === null) throw notRunning()
+    const answer = await within(this.#clock, RUNTIME_LIMITS.send, this.#session.send(delivery))
+    return answer === 'too-late' ? 'unknown' : 'sent'
+  }
+
+  async processes(): Promise<ProcessIdentity[]> {
+    return (await this.#session?.processes()) ?? []
+  }
+
+  /** Ends the runtime and everything that carries the session's marker. Rejects with `processes.survived`. */
+  async stop(): Promise<void> {
+    const session = this.#session
+    if (session !== null) {
+      // What it tells while it ends is heard; a stop that fails is followed by the kill all the same.
+      const stopped = session.stop().catch(() => undefined)
+      await within(this.#clock, RUNTIME_LIMITS.stop, stopped)
+    }
+    this.#generation += 1
+    this.#session = null
+    await this.kill()
+  }
+
+  /** Ends what carries the marker at once, also what no driver knows. */
+  async kill(): Promise<void> {
+    await endTree([this.#marker], { graceMs: 0, limitMs: RUNTIME_LIMITS.kill })
+  }
+}
+
+const NOTHING: Recovery = { signals: [], openDelivery: null }
+
+function notRunning(): BalletError {
+  return new BalletError({ code: 'runtime.exited', message: 'The runtime does not run any more.' })
+}

@@ -1,0 +1,288 @@
+import { mkdir } from 'node:fs/promises'
+import type { Delivery, ProcessIdentity, RuntimeReport } from '../../src-shared/agent-wire.ts'
+import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
+import type { Pressure } from '../port/outgoing.ts'
+import { within } from '../port/within.ts'
+import { processesWith } from '../process-tree/index.ts'
+import type { Driver, ResumeFacts, RuntimeSession } from '../runtimes/driver.ts'
+import { refusalOf } from '../workspace/failure.ts'
+import { removeTree } from '../workspace/folders.ts'
+import { finishWork, hasWorkspace, stopWork } from './closing.ts'
+import { type ContextOptions, createContext, type LoopContext, timed } from './context.ts'
+import { Conversation, type RuntimeLoss } from './conversation.ts'
+import { CrashLimit } from './crash-limit.ts'
+import { prepareWorkspace } from './prepare.ts'
+
+/**
+ * preparing: workspace, setup and first launch · launching: the runtime is brought back · online: it runs ·
+ * down: it does not, and comes back with the next delivery · closing: finish, stop or release is under way.
+ */
+type Phase = 'preparing' | 'launching' | 'online' | 'down' | 'closing' | 'ended'
+
+/** How long work that was told to stop may take to notice. */
+const YIELD_LIMIT_MS = 15_000
+
+/** Runs one session under one lease, from its workspace to its last item. */
+export class SessionLoop {
+  readonly #context: LoopContext
+  readonly #driver: Driver
+  readonly #conversation: Conversation
+  readonly #crashes: CrashLimit
+  readonly #onEnded: () => void
+  #phase: Phase = 'preparing'
+  /** What prepares or launches now; never rejects. */
+  #work: Promise<void> = Promise.resolve()
+  #aborter = new AbortController()
+  #executable = ''
+  /** Asked for while a finish was under way. */
+  #next: 'stop' | 'release' | null = null
+
+  constructor(options: ContextOptions & { driver: Driver; onEnded: () => void }) {
+    this.#context = createContext(options)
+    this.#driver = options.driver
+    this.#onEnded = options.onEnded
+    this.#crashes = new CrashLimit(this.#context.clock)
+    this.#conversation = new Conversation({
+      context: this.#context,
+      driver: options.driver,
+      onLost: (loss) => this.#onLost(loss),
+      onNeeded: () => {
+        if (this.#phase === 'down') this.#relaunch({ turnCut: false, storedRefs: [] })
+      },
+    })
+  }
+
+  /** Begins; call once. */
+  start(): void {
+    this.#work = this.#prepare()
+  }
+
+  get isEnded(): boolean {
+    return this.#phase === 'ended'
+  }
+
+  deliver(delivery: Delivery): void {
+    if (!this.isEnded) this.#conversation.deliver(delivery)
+  }
+
+  interrupt(): void {
+    this.#conversation.interrupt()
+  }
+
+  answerRequest(...answer: Parameters<RuntimeSession['answerRequest']>): void {
+    if (!this.isEnded) this.#conversation.answerRequest(...answer)
+  }
+
+  /** Commits, pushes, removes the workspace, ends. Where that cannot be, the session goes on. */
+  async finish(message: string): Promise<void> {
+    if (!this.#beginClosing()) return
+    try {
+      await this.#halt('interrupted')
+      const { kept } = await finishWork(this.#context, message, this.#aborter.signal)
+      await this.#end('finished', kept)
+    } catch (error) {
+      if (this.isEnded) return
+      const refusal = refusalOf(error, 'finishing the session')
+      timed(this.#context, { type: 'refused', what: 'finish', refusal })
+      this.#phase = 'down'
+      this.#aborter = new AbortController()
+      const next = this.#next
+      this.#next = null
+      if (next === 'stop') await this.stop()
+      else if (next === 'release') await this.release()
+      else this.#conversation.pump()
+    }
+  }
+
+  /** Interrupts, pushes a snapshot, keeps the workspace, ends. */
+  async stop(): Promise<void> {
+    if (this.#phase === 'closing') this.#next ??= 'stop'
+    if (!this.#beginClosing()) return
+    try {
+      await this.#halt('interrupted')
+    } catch (error) {
+      const { message } = refusalOf(error, 'ending the runtime')
+      this.#context.report.notice('warning', 'stop.processes', message)
+    }
+    await stopWork(this.#context, this.#aborter.signal)
+    await this.#end('stopped')
+  }
+
+  /** Ends the runtime's tree and lets go; nothing is pushed or removed. */
+  async release(): Promise<void> {
+    if (this.#phase === 'closing') {
+      this.#next = 'release'
+      this.#aborter.abort()
+    }
+    if (!this.#beginClosing()) return
+    const refusal = await this.#halt('killed').then(
+      () => undefined,
+      (error: unknown) => refusalOf(error, 'ending the runtime'),
+    )
+    await this.#end('released', undefined, refusal)
+  }
+
+  /** The host is gone or ends: settles everything at once, calls `settled`, and then ends the tree. */
+  async handOver(limitMs: number, settled: () => void): Promise<void> {
+    const isFirst = !this.isEnded
+    this.#phase = 'ended'
+    this.#aborter.abort()
+    if (isFirst) {
+      const detail = 'Ballet ended while this was running.'
+      this.#conversation.giveBackAll(detail)
+      this.#conversation.turns.settle({ reason: 'killed', detail })
+    }
+    settled()
+    await within(this.#context.clock, limitMs, this.#conversation.kill())
+  }
+
+  /** Of the runtime, or of the setup command while that runs. */
+  async processes(): Promise<ProcessIdentity[]> {
+    if (this.#conversation.hasRuntime) return this.#conversation.processes()
+    return this.isEnded ? [] : processesWith([this.#context.marker])
+  }
+
+  onPressure(pressure: Pressure): void {
+    if (pressure === 'over') this.interrupt()
+    if (pressure !== 'high') return
+    const text =
+      'The host stores less than the runtime tells. What is being written is not shown until it catches up.'
+    this.#context.report.notice('warning', 'agent.pressure', text)
+  }
+
+  async #prepare(): Promise<void> {
+    const { spec, env } = this.#context
+    const { signal } = this.#aborter
+    this.#phase = 'preparing'
+    try {
+      const executable = this.#driver.find({ path: spec.runtimePath, env }).then(executableOf)
+      // Without a runtime no workspace is needed; it is awaited all the same, so that nothing goes on behind the end.
+      executable.catch(() => this.#aborter.abort())
+      const [found, prepared] = await Promise.allSettled([
+        executable,
+        prepareWorkspace(this.#context, this.#conversation.turns, signal),
+      ])
+      if (found.status === 'rejected') throw found.reason
+      if (prepared.status === 'rejected') throw prepared.reason
+      this.#executable = found.value
+      await mkdir(this.#context.scratchDir, { recursive: true })
+      await this.#launch(this.#factsOfEarlierLease(), true)
+    } catch (error) {
+      await this.#fail(refusalOf(error, 'preparing the session'))
+    }
+  }
+
+  #factsOfEarlierLease(): ResumeFacts | null {
+    const { resume } = this.#context.spec
+    if (resume === null || resume.conversation === null) return null
+    const { openDelivery, openCalls, storedRefs, turnCut, turn, conversation } = resume
+    return { conversation, openDelivery, openCalls, storedRefs, turnCut, turn }
+  }
+
+  /** Brings up the runtime; leaves it to whoever closes the session by then. */
+  async #launch(facts: ResumeFacts | null, isFirst: boolean): Promise<void> {
+    if (this.#isLeaving()) return
+    await this.#conversation.launch(this.#executable, facts)
+    if (this.#isLeaving()) return
+    this.#phase = 'online'
+    this.#conversation.go(isFirst)
+  }
+
+  /** Brings back a runtime that ended, in the same conversation. */
+  #relaunch(cut: RuntimeLoss['cut']): void {
+    const facts = this.#conversation.factsAfter(cut)
+    if (facts === null) {
+      this.#work = this.#prepare()
+      return
+    }
+    this.#phase = 'launching'
+    this.#work = this.#launch(facts, false).catch((error: unknown) =>
+      this.#fail(refusalOf(error, 'bringing the runtime back')),
+    )
+  }
+
+  #onLost({ detail, hint, wasBusy, cut, survived }: RuntimeLoss): void {
+    if (this.#phase !== 'online') return
+    this.#phase = 'down'
+    if (survived !== undefined) {
+      void this.#fail(survived)
+    } else if (this.#crashes.count()) {
+      void this.#fail({
+        code: 'runtime.crashing',
+        message: `The runtime ended three times within a minute. The last time: ${detail}`,
+        hint:
+          hint ??
+          'Look at the last events, run the runtime in a terminal in the workspace, then send a message to try again.',
+      })
+    } else if (wasBusy) {
+      this.#relaunch(cut)
+    } else {
+      const text = `The runtime ended between turns: ${detail} It is started again with the next message.`
+      this.#context.report.notice('info', 'runtime.exited', text)
+      this.#conversation.pump()
+    }
+  }
+
+  /** False when the session is closing or over already. */
+  #beginClosing(): boolean {
+    if (this.#isLeaving()) return false
+    if (this.#phase === 'preparing' || this.#phase === 'launching') this.#aborter.abort()
+    this.#phase = 'closing'
+    return true
+  }
+
+  /** Ends the runtime, so that nothing writes any more. Rejects when something could not be ended. */
+  async #halt(reason: 'interrupted' | 'killed'): Promise<void> {
+    if (this.#aborter.signal.aborted) {
+      // What prepares or launches ends when its processes do.
+      await this.#conversation.kill()
+      await within(this.#context.clock, YIELD_LIMIT_MS, this.#work)
+      this.#aborter = new AbortController()
+    }
+    await this.#conversation.stop(reason)
+  }
+
+  async #fail(refusal: Refusal): Promise<void> {
+    if (this.#isLeaving()) return
+    this.#phase = 'closing'
+    this.#aborter.abort()
+    const why = await this.#conversation.stop('killed').then(
+      () => refusal,
+      (error: unknown) => refusalOf(error, 'ending the runtime'),
+    )
+    await this.#end('failed', undefined, why)
+  }
+
+  async #end(
+    outcome: 'finished' | 'stopped' | 'failed' | 'released',
+    kept?: boolean,
+    refusal?: Refusal,
+  ): Promise<void> {
+    const isKept = kept ?? (await hasWorkspace(this.#context))
+    await removeTree(this.#context.scratchDir).catch(() => undefined)
+    if (this.isEnded) return
+    this.#conversation.giveBackAll('The session ended before it was handed over.')
+    timed(this.#context, {
+      type: 'ended',
+      outcome,
+      kept: isKept,
+      ...(refusal === undefined ? {} : { refusal }),
+    })
+    this.#phase = 'ended'
+    this.#onEnded()
+  }
+
+  #isLeaving(): boolean {
+    return this.#phase === 'closing' || this.#phase === 'ended'
+  }
+}
+
+function executableOf(found: RuntimeReport): string {
+  if (found.problem !== null) throw new BalletError(found.problem)
+  if (found.path !== null) return found.path
+  throw new BalletError({
+    code: 'runtime.not-found',
+    message: `${found.runtime} was not found on this machine.`,
+    hint: 'Install it, or set its path in the settings.',
+  })
+}
