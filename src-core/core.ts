@@ -16,7 +16,7 @@ type InputOf<P> =
 
 type Outputs = InferContractRouterOutputs<Contract>
 
-/** One call of the contract: its decoded input, and a signal that ends a wait. */
+/** One call of the contract: its decoded input, and a signal that ends a wait. Failures reject with `BalletError`. */
 export type Call<I, O> = (input: I, signal?: AbortSignal) => Promise<Result<O>>
 
 /** Every call of the contract by group and name. */

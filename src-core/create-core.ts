@@ -1,6 +1,142 @@
+import type { CallContext } from './calls/context.ts'
+import { followCalls } from './calls/follow-calls.ts'
+import { hostCalls } from './calls/host-calls.ts'
+import { projectCalls } from './calls/project-calls.ts'
+import { sessionCalls } from './calls/session-calls.ts'
+import { ticketCalls } from './calls/ticket-calls.ts'
+import { Committer } from './commit/committer.ts'
 import type { Core } from './core.ts'
+import { AgentViews } from './fleet/agent-views.ts'
+import { Fleet } from './fleet/fleet.ts'
+import { RecordFollower } from './following/record-follow.ts'
+import { TimelineFollower } from './following/timeline-follow.ts'
+import { SHUTDOWN_MS } from './limits.ts'
+import { createEffects } from './outbox/effects.ts'
+import { Outbox } from './outbox/outbox.ts'
 import type { CorePorts } from './ports.ts'
+import { ViewJoins } from './project/view-joins.ts'
+import { Assignment } from './sessions/assignment.ts'
+import { ItemIntake } from './sessions/item-intake.ts'
+import { LiveIndex } from './sessions/live-index.ts'
+import { PendingWatch } from './sessions/pending-watch.ts'
+import { Problems } from './sessions/problems.ts'
+import { Reaping } from './sessions/reaping.ts'
+import { reconcile } from './sessions/reconcile.ts'
 
-export function createCore(_ports: CorePorts): Core {
-  throw new Error('The Core is being written.')
+/** The product without a host, over the ports that a host or a test gives it. Nothing runs before `start`. */
+export function createCore(ports: CorePorts): Core {
+  const { clock, ids, log, storage, settings } = ports
+  const startedAt = clock.now()
+  const committer = new Committer(ports)
+  const index = new LiveIndex()
+  const joins = new ViewJoins(committer.cache, index)
+  const timelines = new TimelineFollower(ports, committer.cache)
+  const problems = new Problems()
+  let stopping = false
+
+  const fleet: Fleet = new Fleet(settings.agents, ports, {
+    items: (slot, { type: _, ...batch }) => {
+      if (slot.hold?.lease === batch.lease) intake.receive(batch)
+      else intake.receiveStray(slot, batch)
+    },
+    live: (slot, message) => {
+      const session = slot.hold?.session
+      if (session === undefined) return
+      if (message.type === 'live.gone') timelines.live.drop(session, message.block)
+      else {
+        const { type: _, lease, ...piece } = message
+        if (!timelines.live.append(session, piece)) {
+          log.debug('live text is missing before a piece of it', { lease, block: piece.block })
+        }
+      }
+      timelines.wake(session)
+    },
+    available: () => {
+      reaping.look()
+      assignment.look()
+    },
+    lost: (_slot, { lease }, detail) => {
+      intake.lose(
+        lease,
+        stopping
+          ? { reason: 'host restarted', detail: 'the host was stopped' }
+          : { reason: 'agent died', detail },
+      )
+    },
+    changed: (agent) => records.agentChanged(agent),
+  })
+  const agents = new AgentViews(fleet, committer.cache)
+  const records = new RecordFollower(ports, joins, agents, ids.uuid())
+  const intake = new ItemIntake(ports, committer, timelines.live, problems, {
+    acknowledge: (lease, n) => fleet.tell(lease, { type: 'items.ack', lease, n }),
+    fence: (slotLease) => fleet.tell(slotLease, { type: 'session.release', lease: slotLease }),
+    ended: (lease) => {
+      fleet.free(lease)
+      reaping.look()
+      assignment.look()
+    },
+    broken: (lease, detail) => fleet.killHolder(lease, detail),
+  })
+  const assignment = new Assignment(ports, { committer, index, fleet, intake })
+  const reaping = new Reaping(ports, { committer, index, fleet, problems })
+  const pending = new PendingWatch(clock, fleet)
+  const outbox = new Outbox(ports, createEffects({ ports, committer, fleet, reaping, joins }))
+
+  committer.onCommitted((committed) => index.committed(committed))
+  committer.onCommitted((committed) => timelines.committed(committed))
+  committer.onCommitted((committed) => records.committed(committed))
+  committer.onCommitted(({ wanted }) => {
+    for (const { lease, message } of wanted.tell) fleet.tell(lease, message)
+  })
+  committer.onCommitted((committed) => pending.committed(committed))
+  committer.onCommitted((committed) => outbox.committed(committed))
+  committer.onCommitted(({ rows }) => {
+    if (rows.length === 0) return
+    reaping.look()
+    assignment.look()
+  })
+
+  const context: CallContext = {
+    ports,
+    committer,
+    index,
+    joins,
+    fleet,
+    outbox,
+    problems,
+    timelines,
+    records,
+    agents,
+    startedAt,
+  }
+  return {
+    calls: {
+      host: hostCalls(context),
+      projects: projectCalls(context),
+      tickets: ticketCalls(context),
+      sessions: sessionCalls(context),
+      ...followCalls(context),
+    },
+
+    async start() {
+      await reconcile(ports, { committer, intake })
+      await index.load(storage)
+      await records.begin()
+      await outbox.begin(storage)
+      fleet.launch()
+    },
+
+    async stop(limitMs = SHUTDOWN_MS) {
+      stopping = true
+      assignment.stop()
+      reaping.stop()
+      outbox.stop()
+      intake.drain()
+      await fleet.stop(limitMs)
+      await intake.idle()
+      await committer.queue.idle()
+      timelines.close()
+      records.close()
+    },
+  }
 }

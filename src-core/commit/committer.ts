@@ -31,6 +31,16 @@ export type Attempt<T> = (read: Reader, now: Instant) => Promise<Result<Decision
 /** Makes a command idempotent: `decode` reads the stored answer of its first run. */
 export type Receipt<T> = { command: CommandId; call: string; decode: (stored: unknown) => T }
 
+/** Of a command that was given an id; `schema` reads the stored answer. */
+export function receiptOf<T>(
+  call: string,
+  command: CommandId | undefined,
+  schema: { parse(stored: unknown): T },
+): Receipt<T> | undefined {
+  if (command === undefined) return undefined
+  return { command, call, decode: (stored) => schema.parse(stored) }
+}
+
 const seenKey = (table: TableName, id: string) => `${table} ${id}`
 
 /**
@@ -61,12 +71,17 @@ export class Committer {
     return this.queue.run(() => this.within(attempt, receipt))
   }
 
+  /** The answer that the command got before; undefined when it is new. */
+  async earlier<T>(receipt: Receipt<T> | undefined): Promise<Result<T> | undefined> {
+    if (receipt === undefined) return undefined
+    const found = await this.#storage.receipt(receipt.command)
+    return found && repeated(receipt, found.answer)
+  }
+
   /** For work that has its turn in the queue already. */
   async within<T>(attempt: Attempt<T>, receipt?: Receipt<T>): Promise<Result<T>> {
-    if (receipt !== undefined) {
-      const found = await this.#storage.receipt(receipt.command)
-      if (found !== undefined) return repeated(receipt, found.answer)
-    }
+    const earlier = await this.earlier(receipt)
+    if (earlier !== undefined) return earlier
     for (let count = 1; ; count += 1) {
       const now = this.#clock.now()
       const seen = new Map<string, number>()

@@ -32,8 +32,8 @@ export type ItemsState = Pick<CutFacts, 'turnEvents' | 'live'> & {
   facts: SessionFacts
   running: RunningTurn | null
   lease: LeaseRow
-  /** `left`: the agent is gone and left them; nothing can be delivered to it. */
-  agent: 'there' | 'left'
+  /** Whether the agent can be given more to do. */
+  takesMore: boolean
 }
 
 export type ItemsAnswer = {
@@ -78,7 +78,7 @@ export function takeItems(
   const fold = new ItemFold(state, now)
   for (const blob of batch.blobs) fold.draft.blob(blob)
   for (const item of batch.items) fold.take(item)
-  if (state.agent === 'there' && !fold.ended && !fold.hold) fold.draft.deliver(ids)
+  if (state.takesMore && !fold.ended && !fold.hold) fold.draft.deliver(ids)
   return {
     answer: { draft: fold.draft, ended: fold.ended, running: fold.running },
     change: {
@@ -120,7 +120,7 @@ function afterTurn(event: Extract<EventBody, { kind: 'turn.ended' }>): [string, 
 class ItemFold {
   readonly draft: SessionDraft
   ended = false
-  /** Queued inputs wait for something new: the runtime just refused to take them. */
+  /** Queued inputs wait for a person: what was asked for last could not be done. */
   hold = false
   running: RunningTurn | null
   readonly #state: ItemsState
@@ -273,8 +273,9 @@ class ItemFold {
     draft.move('waiting', item.reason, 'Send a message to try again.')
     const interrupted = pending === 'interrupt'
     if (interrupted) draft.set({ pending: null })
-    const message = interrupted && draft.queued.some(({ inputKind }) => inputKind === 'interrupt')
-    if (item.fate === 'never' && !message) this.hold = true
+    // Who interrupted without a word did not want it done.
+    const message = draft.queued.some(({ inputKind }) => inputKind === 'interrupt')
+    if (interrupted && !message) this.hold = true
   }
 
   #refused(item: Extract<AgentItem, { type: 'refused' }>): void {

@@ -1,4 +1,4 @@
-import { implement, ORPCError } from '@orpc/server'
+import { implement, ORPCError, ValidationError } from '@orpc/server'
 import { contract } from '../../src-shared/contract.ts'
 import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import type { Call, Core } from '../core.ts'
@@ -15,63 +15,84 @@ const refused = (data: Refusal) =>
 
 /** The contract carried out by a Core. Every refusal and failure is the one error `REFUSED`. */
 export function createRouter(core: Core, log: Log) {
-  const answer =
-    <I, O>(name: string, call: Call<I, O>) =>
-    async ({ input, signal }: { input: I; signal?: AbortSignal | undefined }): Promise<O> => {
-      let result: Awaited<ReturnType<typeof call>>
-      try {
-        result = await call(input, signal)
-      } catch (error) {
-        if (error instanceof BalletError) throw refused(error.toRefusal())
-        log.error(`${name} failed unexpectedly`, { error })
-        throw refused({
-          code: 'host.failed',
-          message: `The host failed at ${name}.`,
-          hint: 'Try again; the cause is in the log of the host, in the logs folder of the data folder.',
-        })
-      }
-      if (!result.ok) throw refused(result.refusal)
-      return result.value
+  const os = implementer.use(async ({ next, path }) => {
+    try {
+      return await next()
+    } catch (error) {
+      throw refusalOf(error, path.join('.'), log)
     }
-
-  const os = implementer
+  })
   const { host, projects, tickets, sessions, timeline, records, agents } = core.calls
   return os.router({
     host: {
-      info: os.host.info.handler(answer('host.info', host.info)),
-      doctor: os.host.doctor.handler(answer('host.doctor', host.doctor)),
-      demo: os.host.demo.handler(answer('host.demo', host.demo)),
+      info: os.host.info.handler(answer(host.info)),
+      doctor: os.host.doctor.handler(answer(host.doctor)),
+      demo: os.host.demo.handler(answer(host.demo)),
     },
     projects: {
-      add: os.projects.add.handler(answer('projects.add', projects.add)),
-      list: os.projects.list.handler(answer('projects.list', projects.list)),
-      show: os.projects.show.handler(answer('projects.show', projects.show)),
-      delete: os.projects.delete.handler(answer('projects.delete', projects.delete)),
+      add: os.projects.add.handler(answer(projects.add)),
+      list: os.projects.list.handler(answer(projects.list)),
+      show: os.projects.show.handler(answer(projects.show)),
+      delete: os.projects.delete.handler(answer(projects.delete)),
     },
     tickets: {
-      add: os.tickets.add.handler(answer('tickets.add', tickets.add)),
-      list: os.tickets.list.handler(answer('tickets.list', tickets.list)),
-      show: os.tickets.show.handler(answer('tickets.show', tickets.show)),
-      start: os.tickets.start.handler(answer('tickets.start', tickets.start)),
-      delete: os.tickets.delete.handler(answer('tickets.delete', tickets.delete)),
+      add: os.tickets.add.handler(answer(tickets.add)),
+      list: os.tickets.list.handler(answer(tickets.list)),
+      show: os.tickets.show.handler(answer(tickets.show)),
+      start: os.tickets.start.handler(answer(tickets.start)),
+      delete: os.tickets.delete.handler(answer(tickets.delete)),
     },
     sessions: {
-      list: os.sessions.list.handler(answer('sessions.list', sessions.list)),
-      show: os.sessions.show.handler(answer('sessions.show', sessions.show)),
-      send: os.sessions.send.handler(answer('sessions.send', sessions.send)),
-      interrupt: os.sessions.interrupt.handler(answer('sessions.interrupt', sessions.interrupt)),
-      stop: os.sessions.stop.handler(answer('sessions.stop', sessions.stop)),
-      finish: os.sessions.finish.handler(answer('sessions.finish', sessions.finish)),
-      inputs: os.sessions.inputs.handler(answer('sessions.inputs', sessions.inputs)),
+      list: os.sessions.list.handler(answer(sessions.list)),
+      show: os.sessions.show.handler(answer(sessions.show)),
+      send: os.sessions.send.handler(answer(sessions.send)),
+      interrupt: os.sessions.interrupt.handler(answer(sessions.interrupt)),
+      stop: os.sessions.stop.handler(answer(sessions.stop)),
+      finish: os.sessions.finish.handler(answer(sessions.finish)),
+      inputs: os.sessions.inputs.handler(answer(sessions.inputs)),
     },
     timeline: {
-      page: os.timeline.page.handler(answer('timeline.page', timeline.page)),
-      follow: os.timeline.follow.handler(answer('timeline.follow', timeline.follow)),
-      blob: os.timeline.blob.handler(answer('timeline.blob', timeline.blob)),
+      page: os.timeline.page.handler(answer(timeline.page)),
+      follow: os.timeline.follow.handler(answer(timeline.follow)),
+      blob: os.timeline.blob.handler(answer(timeline.blob)),
     },
-    records: { follow: os.records.follow.handler(answer('records.follow', records.follow)) },
-    agents: { list: os.agents.list.handler(answer('agents.list', agents.list)) },
+    records: { follow: os.records.follow.handler(answer(records.follow)) },
+    agents: { list: os.agents.list.handler(answer(agents.list)) },
   })
+}
+
+const answer =
+  <I, O>(call: Call<I, O>) =>
+  async ({ input, signal }: { input: I; signal?: AbortSignal | undefined }): Promise<O> => {
+    const result = await call(input, signal)
+    if (!result.ok) throw refused(result.refusal)
+    return result.value
+  }
+
+function refusalOf(error: unknown, call: string, log: Log) {
+  if (error instanceof ORPCError && error.code === 'REFUSED') return error
+  if (error instanceof BalletError) return refused(error.toRefusal())
+  if (error instanceof ORPCError && error.cause instanceof ValidationError) {
+    return refused(invalidInput(error.cause, call))
+  }
+  log.error(`${call} failed unexpectedly`, { error })
+  return refused({
+    code: 'host.failed',
+    message: `The host failed at ${call}.`,
+    hint: 'Try again; the cause is in the log of the host, in the logs folder of the data folder.',
+  })
+}
+
+function invalidInput(error: ValidationError, call: string): Refusal {
+  const issues = error.issues.slice(0, 3).map(({ path = [], message }) => {
+    const field = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
+    return field === '' ? message : `${field}: ${message}`
+  })
+  return {
+    code: 'input.invalid',
+    message: `What ${call} was given does not fit: ${issues.join('; ')}.`,
+    hint: 'Correct it and try again.',
+  }
 }
 
 export type Router = ReturnType<typeof createRouter>

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { AgentItem, BlobText, ItemBatch } from '../../src-shared/agent-wire.ts'
+import type { AgentItem, BlobText, ItemBatch, ToAgent } from '../../src-shared/agent-wire.ts'
 import type { LeaseId } from '../../src-shared/ids.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committer, Reader } from '../commit/committer.ts'
@@ -32,8 +32,10 @@ type Inbox = {
   items: number
   loss: LeaseLoss | null
   backoff: Backoff
-  /** A commit of it is asked for or under way, or its next try is planned. */
-  busy: boolean
+  /** A commit of it is asked for or under way. */
+  work: Promise<void> | null
+  /** Its next try is planned. */
+  waits: boolean
 }
 
 export type IntakeHandlers = {
@@ -61,6 +63,7 @@ export class ItemIntake {
   readonly #handlers: IntakeHandlers
   readonly #inboxes = new Map<LeaseId, Inbox>()
   readonly #running = new Map<string, RunningTurn>()
+  #draining = false
 
   constructor(
     ports: Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage'>,
@@ -76,6 +79,11 @@ export class ItemIntake {
     this.#handlers = handlers
   }
 
+  /** The host ends: nothing more is given to agents. */
+  drain(): void {
+    this.#draining = true
+  }
+
   receive(batch: Batch): void {
     const inbox = this.#inbox(batch.lease)
     // The agent keeps what is not acknowledged and sends it again.
@@ -83,6 +91,35 @@ export class ItemIntake {
     inbox.batches.push(batch)
     inbox.items += batch.items.length
     this.#drain(batch.lease, inbox)
+  }
+
+  /**
+   * Items of a lease that the agent does not hold any more, as Core knows it: repetitions of what is stored are
+   * acknowledged, everything else is refused.
+   */
+  receiveStray(
+    agent: { id: string; send(message: z.input<typeof ToAgent>): void },
+    batch: Batch,
+  ): void {
+    const { lease } = batch
+    const end = batch.from + batch.items.length - 1
+    this.#committer.cache.row('lease', lease).then(
+      (row) => {
+        if (row !== undefined && row.lastItem >= end) {
+          agent.send({ type: 'items.ack', lease, n: row.lastItem })
+          return
+        }
+        this.#ports.log.warn('items under a lease that an agent does not hold are refused', {
+          agent: agent.id,
+          lease,
+          from: batch.from,
+        })
+        agent.send({ type: 'session.release', lease })
+      },
+      (error: unknown) => {
+        this.#ports.log.error('a lease could not be read', { lease, error })
+      },
+    )
   }
 
   /** The agent is gone; nothing more comes under the lease. */
@@ -94,7 +131,7 @@ export class ItemIntake {
 
   /** Stores what an agent left behind; for the time before the fleet starts. */
   async storeLeft(batch: Batch): Promise<Result<{ items: number }>> {
-    const result = await this.#store(batch.lease, [batch], 'left')
+    const result = await this.#store(batch.lease, [batch], { left: true, within: false })
     if (!result.ok) return result
     return accept({ items: batch.items.length })
   }
@@ -112,29 +149,41 @@ export class ItemIntake {
       items: 0,
       loss: null,
       backoff: new Backoff(RETRY_MS, RETRY_MAX_MS),
-      busy: false,
+      work: null,
+      waits: false,
     }
     this.#inboxes.set(lease, made)
     return made
   }
 
+  /** Resolves when everything that came until now is stored, or waits for another try. */
+  async idle(): Promise<void> {
+    for (;;) {
+      const work = [...this.#inboxes.values()].flatMap((inbox) => inbox.work ?? [])
+      if (work.length === 0) return
+      await Promise.all(work)
+    }
+  }
+
   #drain(lease: LeaseId, inbox: Inbox): void {
-    if (inbox.busy) return
+    if (inbox.work !== null || inbox.waits) return
     if (inbox.batches.length === 0 && inbox.loss === null) {
       this.#inboxes.delete(lease)
       return
     }
-    inbox.busy = true
-    this.#committer.queue
+    inbox.work = this.#committer.queue
       .run(() => this.#step(lease, inbox))
       .then(
         () => {
-          inbox.busy = false
+          inbox.work = null
           inbox.backoff.reset()
           this.#problems.clear(`items ${lease}`)
           this.#drain(lease, inbox)
         },
-        (error: unknown) => this.#failed(lease, inbox, error),
+        (error: unknown) => {
+          inbox.work = null
+          this.#failed(lease, inbox, error)
+        },
       )
   }
 
@@ -149,7 +198,7 @@ export class ItemIntake {
       return
     }
     const taken = takeBatches(inbox.batches)
-    const result = await this.#store(lease, taken, 'there', true)
+    const result = await this.#store(lease, taken, { left: false, within: true })
     inbox.batches.splice(0, taken.length)
     inbox.items = inbox.batches.reduce((sum, { items }) => sum + items.length, 0)
     if (!result.ok) {
@@ -172,7 +221,6 @@ export class ItemIntake {
       log.error('what an agent told cannot be stored', { lease, error })
       inbox.batches = []
       inbox.items = 0
-      inbox.busy = false
       // The end of the lease is the one thing left to store; when that fails, the next start does it.
       inbox.loss = null
       this.#inboxes.delete(lease)
@@ -182,8 +230,9 @@ export class ItemIntake {
     const delay = inbox.backoff.next()
     this.#problems.set(`items ${lease}`, error.toRefusal())
     log.error('what an agent told is not stored yet', { lease, error, retryMs: delay })
+    inbox.waits = true
     clock.after(delay, () => {
-      inbox.busy = false
+      inbox.waits = false
       this.#drain(lease, inbox)
     })
   }
@@ -191,11 +240,10 @@ export class ItemIntake {
   async #store(
     lease: LeaseId,
     batches: readonly Batch[],
-    agent: 'there' | 'left',
-    within = false,
+    how: { left: boolean; within: boolean },
   ): Promise<Result<Stored>> {
-    const attempt = (read: Reader, now: string) => this.#decide(read, lease, batches, agent, now)
-    const result = await (within
+    const attempt = (read: Reader, now: string) => this.#decide(read, lease, batches, how.left, now)
+    const result = await (how.within
       ? this.#committer.within(attempt)
       : this.#committer.transact(attempt))
     if (result.ok && result.value.answer !== null) {
@@ -210,7 +258,7 @@ export class ItemIntake {
     read: Reader,
     id: LeaseId,
     batches: readonly Batch[],
-    agent: 'there' | 'left',
+    left: boolean,
     now: string,
   ): Promise<Result<Decision<Stored>>> {
     const lease = await read.row('lease', id)
@@ -222,7 +270,7 @@ export class ItemIntake {
     if (items.items.length === 0) {
       return accept({ change: null, answer: { lastItem: lease.lastItem, gap, answer: null } })
     }
-    const fenced = await this.#fence(read, lease, session, agent)
+    const fenced = await this.#fence(read, lease, session, left)
     if (fenced !== null) return fenced
     const answerOf = (answer: ItemsAnswer | null): Stored => ({
       lastItem: items.last,
@@ -245,7 +293,7 @@ export class ItemIntake {
       {
         facts,
         lease,
-        agent,
+        takesMore: !left && !this.#draining,
         running,
         live: settles ? this.#live.of(session.id) : [],
         turnEvents: settles ? await this.#ports.storage.turn(session.id, session.turn) : [],
@@ -262,10 +310,10 @@ export class ItemIntake {
     read: Reader,
     lease: LeaseRow,
     session: SessionRow,
-    agent: 'there' | 'left',
+    left: boolean,
   ): Promise<Result<never> | null> {
     if (session.leaseId === lease.id && lease.endedAt === null) return null
-    if (agent === 'left') {
+    if (left) {
       const leases = await read.rows({ table: 'lease', where: { sessionId: session.id } })
       if (leases.every(({ token }) => token <= lease.token)) return null
     }

@@ -45,7 +45,7 @@ export class Reaping {
     const leases = this.#index.unreaped.slice(0, MARKERS)
     if (leases.length === 0) return
     this.#busy = true
-    this.reap(leases).then(
+    this.#reapAll(leases).then(
       (done) => {
         this.#busy = false
         if (done) {
@@ -64,6 +64,15 @@ export class Reaping {
 
   stop(): void {
     this.#stopped = true
+  }
+
+  /** All at once; where that fails each by itself, so that one cannot keep back the others. */
+  async #reapAll(leases: readonly LeaseRow[]): Promise<boolean> {
+    if (await this.reap(leases)) return true
+    if (leases.length === 1) return false
+    let done = true
+    for (const lease of leases) if (!(await this.reap([lease]))) done = false
+    return done
   }
 
   /** Ends and verifies; false when that was not possible, which is then a problem of the host. */

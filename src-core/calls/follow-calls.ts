@@ -1,0 +1,24 @@
+import { accept } from '../../src-shared/refusal.ts'
+import type { Calls } from '../core.ts'
+import type { CallContext } from './context.ts'
+import { resolveSession } from './resolve.ts'
+
+export function followCalls({
+  committer,
+  timelines,
+  records,
+  agents,
+}: CallContext): Pick<Calls, 'timeline' | 'records' | 'agents'> {
+  return {
+    timeline: {
+      page: async ({ session: ref, ...range }) => {
+        const found = await resolveSession(committer.cache, ref)
+        return found.ok ? timelines.page(found.value.id, range) : found
+      },
+      follow: (input, signal) => timelines.follow(input, signal),
+      blob: ({ session, blob, ...range }) => timelines.blob(session, blob, range),
+    },
+    records: { follow: async (input, signal) => accept(await records.follow(input, signal)) },
+    agents: { list: async () => accept(await agents.list()) },
+  }
+}

@@ -1,0 +1,110 @@
+import type { z } from 'zod'
+import { CONTRACT_VERSION, type DoctorReport, type HostInfo } from '../../src-shared/contract.ts'
+import { ProjectSettings, Session } from '../../src-shared/records.ts'
+import { accept, BalletError, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
+import { type Receipt, receiptOf } from '../commit/committer.ts'
+import type { Calls } from '../core.ts'
+import { RUNTIMES_PROBE_MS } from '../limits.ts'
+import { type CallContext, gone } from './context.ts'
+import { ensureProject } from './project-calls.ts'
+import { addAndStart } from './ticket-calls.ts'
+
+/** Less free than this is told before it is a failure. */
+const LOW_BYTES = 512 * 1024 * 1024
+
+const DEMO = 'Demo'
+
+export function hostCalls(context: CallContext): Calls['host'] {
+  return {
+    info: async () => accept(hostInfo(context)),
+    doctor: async () => accept(await doctor(context)),
+    demo: ({ commandId }) => demo(context, receiptOf('host.demo', commandId, Session)),
+  }
+}
+
+function hostInfo({ ports, startedAt }: CallContext): z.infer<typeof HostInfo> {
+  const { host, paths, settings } = ports
+  return {
+    contract: CONTRACT_VERSION,
+    version: host.version,
+    kind: host.kind,
+    dataDir: paths.dataDir,
+    pid: host.pid,
+    agents: settings.agents,
+    startedAt,
+  }
+}
+
+async function doctor(context: CallContext): Promise<z.infer<typeof DoctorReport>> {
+  const { ports, fleet, problems } = context
+  const [found, storage, freeBytes] = await Promise.all([
+    fleet.ask({ kind: 'runtimes', paths: ports.settings.runtimePaths }, RUNTIMES_PROBE_MS),
+    ports.storage.info(),
+    ports.host.freeBytes(),
+  ])
+  const wrong: Refusal[] = [...problems.list]
+  if (!found.ok) wrong.push(found.refusal)
+  else {
+    wrong.push(...found.value.runtimes.flatMap(({ problem }) => problem ?? []))
+    if (found.value.git.path === null) {
+      wrong.push({
+        code: 'git.not-found',
+        message: 'git was not found on this machine.',
+        hint: 'Install git, and start Ballet again.',
+      })
+    }
+  }
+  for (const agent of await context.agents.list()) {
+    if (agent.state !== 'offline' || agent.restarts === 0) continue
+    wrong.push({
+      code: 'agent.offline',
+      message: `${agent.id} is offline: it ${agent.reason}.`,
+      hint: 'It is started again by itself; the cause is in the log of the host.',
+    })
+  }
+  if (freeBytes !== null && freeBytes < LOW_BYTES) {
+    wrong.push({
+      code: 'storage.low',
+      message: `Only ${Math.floor(freeBytes / (1024 * 1024))} MiB are free where ${ports.paths.dataDir} lies.`,
+      hint: 'Make room: a full disk stops all sessions.',
+    })
+  }
+  return {
+    host: hostInfo(context),
+    git: found.ok ? found.value.git : { path: null, version: null },
+    runtimes: found.ok ? found.value.runtimes : [],
+    storage: { ...storage, freeBytes },
+    problems: wrong,
+  }
+}
+
+async function demo(
+  context: CallContext,
+  receipt: Receipt<Session> | undefined,
+): Promise<Result<Session>> {
+  const { committer, ports } = context
+  const earlier = await committer.earlier(receipt)
+  if (earlier !== undefined) return earlier
+  if (ports.demo === undefined) {
+    return refuse(
+      'demo.missing',
+      'This host has no demo.',
+      'Start the demo in the application, or with: npm start -- --demo',
+    )
+  }
+  let prepared: Awaited<ReturnType<typeof ports.demo.prepare>>
+  try {
+    prepared = await ports.demo.prepare()
+  } catch (error) {
+    if (error instanceof BalletError) return { ok: false, refusal: error.toRefusal() }
+    throw error
+  }
+  const settings = ProjectSettings.parse({ ...prepared.project, name: DEMO })
+  const project = await ensureProject(context, settings)
+  if (!project.ok) return project
+  return committer.transact<Session>(async (read, now) => {
+    const row = await read.row('project', project.value.id)
+    if (row === undefined) return gone('project')
+    return addAndStart(context, row, prepared.ticket, now)
+  }, receipt)
+}

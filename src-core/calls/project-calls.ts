@@ -1,0 +1,103 @@
+import type { z } from 'zod'
+import { Project, type ProjectSettings } from '../../src-shared/records.ts'
+import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
+import { receiptOf } from '../commit/committer.ts'
+import type { Calls } from '../core.ts'
+import { addProject, changeProject, checkProjectName, deleteProject } from '../decide/projects.ts'
+import { folded } from '../decide/references.ts'
+import { REMOTE_PROBE_MS } from '../limits.ts'
+import type { ProjectRow } from '../storage/rows.ts'
+import type { CallContext } from './context.ts'
+import { resolveProject } from './resolve.ts'
+
+type Settings = z.infer<typeof ProjectSettings>
+
+export function projectCalls(context: CallContext): Calls['projects'] {
+  const { committer, index, joins, ports } = context
+  return {
+    add: async ({ commandId, ...settings }) => {
+      const receipt = receiptOf('projects.add', commandId, Project)
+      const earlier = await committer.earlier(receipt)
+      if (earlier !== undefined) return earlier
+      const free = checkProjectName(index.projects, settings.name)
+      if (!free.ok) return free
+      const branch = await checkRemote(context, settings)
+      if (!branch.ok) return branch
+      return committer.transact<Project>(async (read, now) => {
+        const projects = await read.rows({ table: 'project' })
+        const decision = addProject(
+          { projects },
+          { settings, branch: branch.value },
+          now,
+          ports.ids,
+        )
+        if (!decision.ok) return decision
+        const { change, answer } = decision.value
+        return accept({ change, answer: joins.project(answer) })
+      }, receipt)
+    },
+
+    list: async () => accept(index.projects.map((row) => joins.project(row))),
+
+    show: async ({ ref }) => {
+      const found = await resolveProject(committer.cache, ref)
+      return found.ok ? accept(joins.project(found.value)) : found
+    },
+
+    delete: ({ ref, commandId }) =>
+      committer.transact<Project>(
+        async (read) => {
+          const found = await resolveProject(read, ref)
+          if (!found.ok) return found
+          const project = found.value
+          const tickets = await read.rows({
+            table: 'ticket',
+            where: { projectId: project.id },
+            limit: 2,
+          })
+          const decision = deleteProject({ project, tickets: tickets.length }, ports.ids)
+          if (!decision.ok) return decision
+          return accept({ change: decision.value.change, answer: joins.project(project) })
+        },
+        receiptOf('projects.delete', commandId, Project),
+      ),
+  }
+}
+
+/** The branch that work starts from, as the remote has it. */
+export async function checkRemote(
+  { fleet }: CallContext,
+  settings: Pick<Settings, 'repo' | 'branch'>,
+): Promise<Result<string>> {
+  const { repo, branch } = settings
+  const found = await fleet.ask(
+    { kind: 'remote', repo, ...(branch === undefined ? {} : { branch }) },
+    REMOTE_PROBE_MS,
+  )
+  if (!found.ok) return found
+  if (branch !== undefined && found.value.branch !== branch) {
+    return refuse(
+      'project.branch-unknown',
+      `The repository ${repo} has no branch ${JSON.stringify(branch)}.`,
+      `Name a branch that it has, such as ${found.value.branch}.`,
+    )
+  }
+  return accept(found.value.branch)
+}
+
+/** The project of that name: made when it is missing, else given the settings. */
+export async function ensureProject(
+  context: CallContext,
+  settings: Settings,
+): Promise<Result<ProjectRow>> {
+  const branch = await checkRemote(context, settings)
+  if (!branch.ok) return branch
+  return context.committer.transact<ProjectRow>(async (read, now) => {
+    const projects = await read.rows({ table: 'project' })
+    const existing = projects.find(({ name }) => folded(name) === folded(settings.name))
+    const command = { settings, branch: branch.value }
+    return existing === undefined
+      ? addProject({ projects }, command, now, context.ports.ids)
+      : accept(changeProject(existing, command))
+  })
+}

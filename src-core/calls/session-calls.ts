@@ -1,0 +1,116 @@
+import { Session } from '../../src-shared/records.ts'
+import { accept, type Result } from '../../src-shared/refusal.ts'
+import { type Reader, receiptOf } from '../commit/committer.ts'
+import type { Calls } from '../core.ts'
+import type { Decision } from '../decide/change.ts'
+import { finish, interrupt, send, stop } from '../decide/session-commands.ts'
+import type { SessionDraft, SessionFacts } from '../decide/session-draft.ts'
+import { viewInput } from '../project/views.ts'
+import { loadFacts } from '../sessions/session-facts.ts'
+import type { StoredRow } from '../storage/rows.ts'
+import { type CallContext, checkNotDeleting, orGone, sessionAnswer } from './context.ts'
+import { resolveProject, resolveSession, resolveTicket } from './resolve.ts'
+
+export function sessionCalls(context: CallContext): Calls['sessions'] {
+  const { committer, joins, ports } = context
+
+  const command = (
+    call: string,
+    decide: (facts: SessionFacts, now: string) => Result<Decision<SessionDraft>>,
+  ): Calls['sessions']['stop'] => {
+    return ({ ref, commandId }) =>
+      committer.transact<Session>(
+        async (read, now) => {
+          const facts = await factsOf(context, read, ref)
+          if (!facts.ok) return facts
+          const decision = decide(facts.value, now)
+          if (!decision.ok) return decision
+          return sessionAnswer(context, decision.value.answer, decision.value.change)
+        },
+        receiptOf(call, commandId, Session),
+      )
+  }
+
+  return {
+    list: async ({ project: projectRef, ticket: ticketRef, state }) => {
+      const { cache } = committer
+      const project = projectRef === undefined ? null : await resolveProject(cache, projectRef)
+      if (project !== null && !project.ok) return project
+      const ticket = ticketRef === undefined ? null : await resolveTicket(cache, ticketRef)
+      if (ticket !== null && !ticket.ok) return ticket
+      const rows = await cache.rows({
+        table: 'session',
+        where: {
+          ...(project === null ? {} : { projectId: project.value.id }),
+          ...(ticket === null ? {} : { ticketId: ticket.value.id }),
+          ...(state === undefined ? {} : { state }),
+        },
+      })
+      const views = await Promise.all(rows.map((row) => joins.session(row)))
+      return accept(views.filter((view) => view !== undefined))
+    },
+
+    show: async ({ ref }) => {
+      const found = await resolveSession(committer.cache, ref)
+      if (!found.ok) return found
+      return orGone('session', await joins.session(found.value))
+    },
+
+    send: async ({ ref, ...message }) => {
+      const sent = await committer.transact(async (read, now) => {
+        const existing =
+          message.input === undefined ? undefined : await read.row('input', message.input)
+        const facts = await factsOf(context, read, ref)
+        if (!facts.ok) return facts
+        const decision = send({ facts: facts.value, existing }, message, now, ports.ids)
+        if (!decision.ok) return decision
+        return accept({ change: decision.value.change, answer: decision.value.answer.input })
+      })
+      if (!sent.ok) return sent
+      const row = await committer.cache.row('input', sent.value)
+      return orGone('input', row && viewInput(row))
+    },
+
+    interrupt: ({ ref, commandId, ...message }) =>
+      committer.transact<Session>(
+        async (read, now) => {
+          const existing =
+            message.input === undefined ? undefined : await read.row('input', message.input)
+          const facts = await factsOf(context, read, ref)
+          if (!facts.ok) return facts
+          const decision = interrupt({ facts: facts.value, existing }, message, now, ports.ids)
+          if (!decision.ok) return decision
+          return sessionAnswer(context, decision.value.answer, decision.value.change)
+        },
+        receiptOf('sessions.interrupt', commandId, Session),
+      ),
+
+    stop: command('sessions.stop', stop),
+
+    finish: command('sessions.finish', finish),
+
+    inputs: async ({ ref, state }) => {
+      const found = await resolveSession(committer.cache, ref)
+      if (!found.ok) return found
+      const rows: StoredRow<'input'>[] = await committer.cache.rows({
+        table: 'input',
+        where: { sessionId: found.value.id, ...(state === undefined ? {} : { state }) },
+      })
+      return accept(rows.sort((a, b) => a.position - b.position).map((row) => viewInput(row)))
+    },
+  }
+}
+
+/** What a command on a session is decided on. */
+async function factsOf(
+  context: CallContext,
+  read: Reader,
+  ref: string,
+): Promise<Result<SessionFacts>> {
+  const found = await resolveSession(read, ref)
+  if (!found.ok) return found
+  const facts = orGone('session', await loadFacts(read, found.value.id))
+  if (!facts.ok) return facts
+  const free = checkNotDeleting(context, facts.value.ticket)
+  return free.ok ? facts : free
+}

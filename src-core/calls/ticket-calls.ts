@@ -1,0 +1,123 @@
+import type { Instant } from '../../src-shared/ids.ts'
+import { Session, Ticket } from '../../src-shared/records.ts'
+import { accept, type Result } from '../../src-shared/refusal.ts'
+import { type Reader, receiptOf } from '../commit/committer.ts'
+import type { Calls } from '../core.ts'
+import { changeOf, type Decision, joinChanges } from '../decide/change.ts'
+import { addTicket, checkTicketDeletion, startTicket } from '../decide/tickets.ts'
+import { TICKET_DELETE } from '../outbox/effects.ts'
+import { loadFacts } from '../sessions/session-facts.ts'
+import type { ProjectRow, TicketRow } from '../storage/rows.ts'
+import { type CallContext, checkNotDeleting, gone, orGone, sessionAnswer } from './context.ts'
+import { newestSession, resolveProject, resolveTicket } from './resolve.ts'
+
+export function ticketCalls(context: CallContext): Calls['tickets'] {
+  const { committer, joins, ports } = context
+  return {
+    add: ({ commandId, project: ref, start, ...addition }) =>
+      committer.transact<Ticket>(
+        async (read, now) => {
+          const project = await resolveProject(read, ref)
+          if (!project.ok) return project
+          const added = addTicket(project.value, addition, now, ports.ids)
+          const { ticket } = added.answer
+          const started = start
+            ? startTicket({ ticket, project: project.value, newest: undefined }, now, ports.ids)
+            : null
+          const row = started?.answer.ticket ?? ticket
+          const answer = orGone('project', joins.ticket(row))
+          if (!answer.ok) return answer
+          return accept({
+            answer: answer.value,
+            change: joinChanges(added.change, started?.change ?? null),
+          })
+        },
+        receiptOf('tickets.add', commandId, Ticket),
+      ),
+
+    list: async ({ project: ref, status }) => {
+      const project = ref === undefined ? undefined : await resolveProject(committer.cache, ref)
+      if (project !== undefined && !project.ok) return project
+      const rows = await committer.cache.rows({
+        table: 'ticket',
+        where: {
+          ...(project === undefined ? {} : { projectId: project.value.id }),
+          ...(status === undefined ? {} : { status }),
+        },
+      })
+      return accept(rows.flatMap((row) => joins.ticket(row) ?? []))
+    },
+
+    show: async ({ ref }) => {
+      const found = await resolveTicket(committer.cache, ref)
+      return found.ok ? orGone('ticket', joins.ticket(found.value)) : found
+    },
+
+    start: ({ ref, commandId }) =>
+      committer.transact<Session>(
+        async (read, now) => {
+          const found = await resolveTicket(read, ref)
+          if (!found.ok) return found
+          return startStored(context, read, found.value, now)
+        },
+        receiptOf('tickets.start', commandId, Session),
+      ),
+
+    delete: async ({ ref, commandId }) => {
+      const earlier = await committer.earlier(receiptOf('tickets.delete', commandId, Ticket))
+      if (earlier !== undefined) return earlier
+      const begun = await committer.transact<string>(async (read) => {
+        const found = await resolveTicket(read, ref)
+        if (!found.ok) return found
+        const ticket = found.value
+        const running = context.outbox.concerns(TICKET_DELETE, 'ticket', ticket.id)
+        if (running !== undefined) return accept({ change: null, answer: running.id })
+        const sessions = await read.rows({ table: 'session', where: { ticketId: ticket.id } })
+        const free = checkTicketDeletion({ ticket, sessions })
+        if (!free.ok) return free
+        const entry = {
+          id: ports.ids.uuid(),
+          effect: TICKET_DELETE,
+          data: {
+            ticket: ticket.id,
+            ...(commandId === undefined ? {} : { command: commandId }),
+          },
+        }
+        return accept({ change: changeOf({ outbox: [entry] }), answer: entry.id })
+      })
+      if (!begun.ok) return begun
+      const outcome = await context.outbox.outcome(begun.value)
+      if (outcome === undefined) return gone('ticket')
+      return outcome.ok ? accept(Ticket.parse(outcome.value)) : outcome
+    },
+  }
+}
+
+async function startStored(
+  context: CallContext,
+  read: Reader,
+  ticket: TicketRow,
+  now: Instant,
+): Promise<Result<Decision<Session>>> {
+  const free = checkNotDeleting(context, ticket)
+  if (!free.ok) return free
+  const project = await read.row('project', ticket.projectId)
+  if (project === undefined) return gone('project')
+  const newest = await newestSession(read, ticket.id)
+  const facts = newest && (await loadFacts(read, newest.id))
+  const decision = startTicket({ ticket, project, newest: facts }, now, context.ports.ids)
+  return sessionAnswer(context, decision.answer, decision.change)
+}
+
+/** Adds a ticket and gives it to an agent, in one change. */
+export async function addAndStart(
+  context: CallContext,
+  project: ProjectRow,
+  addition: { title: string; body: string },
+  now: Instant,
+): Promise<Result<Decision<Session>>> {
+  const { ids } = context.ports
+  const added = addTicket(project, { ...addition, priority: 3, stage: 'implement' }, now, ids)
+  const started = startTicket({ ticket: added.answer.ticket, project, newest: undefined }, now, ids)
+  return sessionAnswer(context, started.answer, joinChanges(added.change, started.change))
+}

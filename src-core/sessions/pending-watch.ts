@@ -1,0 +1,44 @@
+import type { Committed } from '../commit/committer.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import { INTERRUPT_MS, STOP_MS } from '../limits.ts'
+import type { Clock } from '../ports.ts'
+import type { SessionRow } from '../storage/rows.ts'
+
+const limits = { interrupt: INTERRUPT_MS, stop: STOP_MS } as const
+
+/** Ends an agent that was told to interrupt or to stop and does not: what a person asked for happens either way. */
+export class PendingWatch {
+  readonly #clock: Clock
+  readonly #fleet: Fleet
+  readonly #watched = new Map<string, { asked: string; cancel: () => void }>()
+
+  constructor(clock: Clock, fleet: Fleet) {
+    this.#clock = clock
+    this.#fleet = fleet
+  }
+
+  committed({ rows, deletes }: Committed): void {
+    for (const each of rows) if (each.table === 'session') this.#see(each.row)
+    for (const { table, id } of deletes) if (table === 'session') this.#forget(id)
+  }
+
+  #see({ id, leaseId, pending }: SessionRow): void {
+    if (leaseId === null || (pending !== 'interrupt' && pending !== 'stop')) {
+      this.#forget(id)
+      return
+    }
+    const asked = `${leaseId} ${pending}`
+    if (this.#watched.get(id)?.asked === asked) return
+    this.#forget(id)
+    const cancel = this.#clock.after(limits[pending], () => {
+      this.#watched.delete(id)
+      this.#fleet.killHolder(leaseId, `did not ${pending} its session in time`)
+    })
+    this.#watched.set(id, { asked, cancel })
+  }
+
+  #forget(id: string): void {
+    this.#watched.get(id)?.cancel()
+    this.#watched.delete(id)
+  }
+}
