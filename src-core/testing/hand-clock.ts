@@ -1,0 +1,41 @@
+import type { Instant } from '../../src-shared/ids.ts'
+import type { Clock } from '../ports.ts'
+
+type Timer = { at: number; callback: () => void }
+
+/** A clock that goes only as far as it is turned by hand. */
+export class HandClock implements Clock {
+  #ms: number
+  readonly #timers = new Set<Timer>()
+
+  constructor(start: Instant = '2026-11-29T12:00:00.000Z') {
+    this.#ms = Date.parse(start)
+  }
+
+  now(): Instant {
+    return new Date(this.#ms).toISOString()
+  }
+
+  monotonic(): number {
+    return this.#ms
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = { at: this.#ms + ms, callback }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  /** Turns it on, and calls back what is due, in order. */
+  turn(ms: number): void {
+    const until = this.#ms + ms
+    for (;;) {
+      const due = [...this.#timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0]
+      if (due === undefined) break
+      this.#timers.delete(due)
+      this.#ms = Math.max(this.#ms, due.at)
+      due.callback()
+    }
+    this.#ms = until
+  }
+}
