@@ -1,7 +1,7 @@
 import { app, type Session, session, type WebFrameMain } from 'electron'
 import type { Log } from '../src-core/index.ts'
+import { isOurs } from './addresses.ts'
 import { openOutside } from './outside.ts'
-import { ORIGIN } from './own-pages.ts'
 
 /**
  * What no page gets, whatever it is: other pages, new windows, embedded pages. `onAction` is asked about
@@ -41,10 +41,6 @@ export function guardContents(log: Log, onAction: (address: string) => boolean):
 /** Whether a message comes from a page of ours itself, not from something inside it. */
 export function isOwnPage(frame: WebFrameMain | null): boolean {
   return frame !== null && frame.parent === null && isOurs(frame.url)
-}
-
-function isOurs(address: string): boolean {
-  return address === ORIGIN || address.startsWith(`${ORIGIN}/`)
 }
 
 /** Once the application is ready. */

@@ -1,11 +1,5 @@
 import { shell } from 'electron'
-
-const OPENABLE = new Set(['http:', 'https:', 'mailto:'])
-
-/** Whether an address may be handed to the system's own programs. */
-export function isOpenable(address: string): boolean {
-  return URL.canParse(address) && OPENABLE.has(new URL(address).protocol)
-}
+import { isOpenable } from './addresses.ts'
 
 /** Opens a web or mail address outside; false when it is none. */
 export async function openOutside(address: string): Promise<boolean> {

@@ -1,13 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { extname, join, normalize, sep } from 'node:path'
+import { extname } from 'node:path'
 import { protocol, session } from 'electron'
-
-const SCHEME = 'app'
-/** Everything that a window may show. */
-export const ORIGIN = `${SCHEME}://ballet`
-export const WINDOW_PAGE = `${ORIGIN}/index.html`
-/** Says why the host could not start; made anew at each request. */
-export const REFUSAL_PAGE = `${ORIGIN}/refusal`
+import { fileOf, HOST, REFUSAL_PAGE, SCHEME } from './addresses.ts'
 
 /**
  * Nothing but the application's own files. Inline style attributes are allowed, since highlighted code carries its
@@ -49,7 +43,7 @@ export function claimScheme(): void {
 export function servePages(folder: string, refusalPage: () => string): void {
   session.defaultSession.protocol.handle(SCHEME, async (request) => {
     const url = new URL(request.url)
-    if (request.method !== 'GET' || url.host !== 'ballet') return empty(404)
+    if (request.method !== 'GET' || url.host !== HOST) return empty(404)
     if (request.url === REFUSAL_PAGE) return page(refusalPage(), '.html')
     const file = fileOf(folder, url.pathname)
     if (file === undefined) return empty(404)
@@ -59,19 +53,6 @@ export function servePages(folder: string, refusalPage: () => string): void {
       return empty(404)
     }
   })
-}
-
-/** The file below the folder that a path of the address means; undefined when it means none. */
-export function fileOf(folder: string, pathname: string): string | undefined {
-  let path: string
-  try {
-    path = decodeURIComponent(pathname)
-  } catch {
-    return undefined
-  }
-  if (path.includes('\0')) return undefined
-  const file = normalize(join(folder, path === '/' ? 'index.html' : path))
-  return file.startsWith(folder + sep) ? file : undefined
 }
 
 function page(content: string | Buffer<ArrayBuffer>, extension: string): Response {

@@ -1,12 +1,5 @@
 import type { Refusal } from '../src-shared/refusal.ts'
-import { ORIGIN } from './own-pages.ts'
-
-/** What the page's links ask of the main process; they are addresses that are never loaded. */
-export const PAGE_ACTIONS = {
-  retry: `${ORIGIN}/do/retry`,
-  folder: `${ORIGIN}/do/show-folder`,
-  quit: `${ORIGIN}/do/quit`,
-} as const
+import { PAGE_ACTIONS } from './addresses.ts'
 
 /** Why the host could not start and what to do, as a page without scripts. */
 export function describeRefusal(refusal: Refusal, dataDir: string): string {

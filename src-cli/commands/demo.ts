@@ -62,6 +62,8 @@ async function showDemo(context: Context, host: HeadlessHost): Promise<void> {
     })
     if (stop.signal.aborted) return
     const end = seen.end()
+    const failure = seen.failure()
+    if (failure !== undefined) throw unfinished(failure)
     if (end === undefined) throw unfinished('The turn did not end in time.')
     if (end.reason !== 'completed') {
       throw unfinished(
@@ -106,7 +108,7 @@ type TurnEnd = Extract<EventBody, { kind: 'turn.ended' }>
 function createSummary() {
   const files = new Map<string, { added: number; removed: number }>()
   let ended: TurnEnd | undefined
-  let failed = false
+  let failure: string | undefined
   return {
     take: (event: EventBody): boolean => {
       if (event.kind === 'tool.result') {
@@ -116,10 +118,11 @@ function createSummary() {
         }
       }
       if (event.kind === 'turn.ended') ended = event
-      if (event.kind === 'session.state' && event.to === 'failed') failed = true
-      return ended !== undefined || failed
+      if (event.kind === 'session.state' && event.to === 'failed') failure = event.reason
+      return ended !== undefined || failure !== undefined
     },
     end: () => ended,
+    failure: () => failure,
     changes: () =>
       [...files].map(([path, { added, removed }]) => `Changed ${path}: +${added} -${removed}`),
   }
