@@ -10,7 +10,7 @@ import { ROOMS, TEST_PACKAGES, TEST_ROOMS } from './rooms.mjs'
 
 const SOURCE = /\.(ts|tsx|mts|cts|mjs|cjs|js|jsx)$/
 // Tests, and what only they use.
-const TEST = /(\.(test|spec)\.tsx?|(^|\/)test-[^/]+\.tsx?)$/
+const TEST = /(\.(test|spec)\.tsx?|\/(test-[^/]+|testing\/.*)\.tsx?)$/
 // Files that a bundler turns into a value: they depend on nothing.
 const ASSET = /\.(css|svg|png|json|woff2|html|md)(\?\w+)?$/
 

@@ -24,7 +24,15 @@ export const ROOMS = {
     node: true,
     packages: ['zod', 'better-sqlite3', 'uuid', 'pino', 'ws', '@orpc/contract', '@orpc/server'],
   },
-  'src-agent': { rooms: SHARED, node: true, packages: ['zod'] },
+  'src-agent': {
+    rooms: SHARED,
+    node: true,
+    packages: ['zod'],
+    computed: {
+      'runtimes/claude-code/testing/real-runtime.ts':
+        'the scripted model server, for tests with the real runtime',
+    },
+  },
   'src-main': {
     rooms: OF_A_HOST,
     node: true,
