@@ -10,7 +10,8 @@ export function setMenu(window: () => BrowserWindow | undefined, showFolder: () 
     accelerator?: string,
   ): MenuItemConstructorOptions => ({
     label,
-    ...(accelerator === undefined ? {} : { accelerator }),
+    // Only shown: the window listens to the keys itself, and they must not act twice.
+    ...(accelerator === undefined ? {} : { accelerator, registerAccelerator: false }),
     click: () => window()?.webContents.send(MENU, command),
   })
   const isMac = process.platform === 'darwin'
