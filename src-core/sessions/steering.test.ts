@@ -1,0 +1,301 @@
+import { expect, test } from 'vitest'
+import { InputId } from '../../src-shared/ids.ts'
+import { refusalOf, startTestCore, withTicket } from '../testing/test-core.ts'
+import { settle, until } from '../testing/until.ts'
+import {
+  deliveries,
+  inState,
+  parked,
+  starting,
+  timeline,
+  waiting,
+  working,
+} from '../testing/walks.ts'
+
+const inputId = (last: string) => InputId.parse(`01930000-0000-7000-9000-${last.padStart(12, '0')}`)
+
+test('messages of a turn are held until its end, then delivered in order as one', async () => {
+  const core = await startTestCore()
+  const { client } = core
+  const { ticket, agent } = await working(core)
+  const first = await client.sessions.send({ ref: ticket.key, text: 'and blue' })
+  expect(first).toMatchObject({ state: 'queued', inputKind: 'message', author: 'person' })
+  await client.sessions.send({ ref: ticket.key, text: 'and round' })
+  await settle()
+  expect(agent.heard('input.deliver')).toHaveLength(1)
+  expect(await client.sessions.show({ ref: ticket.key })).toMatchObject({ queuedInputs: 2 })
+
+  agent.endTurn(1)
+  const [, second] = await deliveries(agent, 2)
+  expect(second?.text).toBe('and blue\n\nand round')
+  expect(second?.inputs).toHaveLength(2)
+  expect(second?.preface).toBeUndefined()
+  expect(await client.sessions.inputs({ ref: ticket.key, state: 'sent' })).toHaveLength(2)
+
+  const told = (await timeline(core, ticket.key)).map(({ kind }) => kind)
+  expect(told.slice(told.indexOf('turn.ended'))).toEqual([
+    'turn.ended',
+    'session.state',
+    'input.sent',
+    'input.sent',
+    'session.state',
+  ])
+})
+
+test('a message to a waiting session is delivered at once', async () => {
+  const core = await startTestCore()
+  const { ticket, agent } = await waiting(core)
+  const sent = await core.client.sessions.send({ ref: ticket.key, text: 'go on' })
+  expect(sent.state).toBe('sent')
+  const [, second] = await deliveries(agent, 2)
+  expect(second?.text).toBe('go on')
+  // What comes before the turn began waits for its end.
+  const held = await core.client.sessions.send({ ref: ticket.key, text: 'wait' })
+  expect(held.state).toBe('queued')
+})
+
+test('the same input id is the same input', async () => {
+  const core = await startTestCore()
+  const { ticket } = await working(core)
+  const input = inputId('1')
+  const send = () => core.client.sessions.send({ ref: ticket.key, text: 'once', input })
+  const [first, second] = await Promise.all([send(), send()])
+  expect(first).toEqual(second)
+  expect(await core.client.sessions.inputs({ ref: ticket.key })).toHaveLength(2)
+  const other = await withTicket(core, { title: 'Other' })
+  expect(
+    await refusalOf(core.client.sessions.send({ ref: other.key, text: 'once', input })),
+  ).toMatchObject({ code: 'input.exists' })
+})
+
+test('an interrupt ends the turn; what was queued and its own text come next, in order', async () => {
+  const core = await startTestCore()
+  const { client } = core
+  const { ticket, agent } = await working(core)
+  await client.sessions.send({ ref: ticket.key, text: 'queued before' })
+  await client.sessions.interrupt({ ref: ticket.key, text: 'stop that' })
+  await until('the interrupt', () => agent.heard('turn.interrupt').length === 1)
+  expect(agent.heard('input.deliver')).toHaveLength(1)
+
+  agent.endTurn(1, 'interrupted')
+  const [, next] = await deliveries(agent, 2)
+  expect(next?.text).toBe('queued before\n\nstop that')
+  const kinds = (await client.sessions.inputs({ ref: ticket.key })).map(
+    ({ inputKind }) => inputKind,
+  )
+  expect(kinds).toEqual(['message', 'message', 'interrupt'])
+})
+
+test('an interrupt from two windows at once is one', async () => {
+  const core = await startTestCore()
+  const { ticket, agent } = await working(core)
+  const press = () => core.client.sessions.interrupt({ ref: ticket.key })
+  await Promise.all([press(), press()])
+  await press()
+  await settle()
+  expect(agent.heard('turn.interrupt')).toHaveLength(1)
+  agent.endTurn(1, 'interrupted')
+  const session = await inState(core, ticket.key, 'waiting')
+  expect(session.reason).toBe('interrupted')
+  // Nothing runs any more: nothing is stopped, and nothing is refused.
+  await press()
+  await settle()
+  expect(agent.heard('turn.interrupt')).toHaveLength(1)
+})
+
+test('an interrupt with an input id is idempotent too', async () => {
+  const core = await startTestCore()
+  const { ticket } = await working(core)
+  const press = () =>
+    core.client.sessions.interrupt({ ref: ticket.key, text: 'no', input: inputId('2') })
+  await Promise.all([press(), press()])
+  expect(await core.client.sessions.inputs({ ref: ticket.key, state: 'queued' })).toHaveLength(1)
+})
+
+test('where no turn runs the text of an interrupt is a message', async () => {
+  const core = await startTestCore()
+  const { ticket, agent } = await waiting(core)
+  await core.client.sessions.interrupt({ ref: ticket.key, text: 'hello' })
+  const [, next] = await deliveries(agent, 2)
+  expect(next?.text).toBe('hello')
+  expect(agent.heard('turn.interrupt')).toHaveLength(0)
+  expect((await core.client.sessions.inputs({ ref: ticket.key })).at(-1)?.inputKind).toBe('message')
+})
+
+test('an interrupt before the turn began is told again when it does', async () => {
+  const core = await startTestCore()
+  const { ticket, agent } = await starting(core)
+  agent.ready()
+  await deliveries(agent, 1)
+  await core.client.sessions.interrupt({ ref: ticket.key })
+  await until('the interrupt', () => agent.heard('turn.interrupt').length === 1)
+  agent.beginTurn(1)
+  await until('the interrupt again', () => agent.heard('turn.interrupt').length === 2)
+})
+
+test('an agent that does not interrupt is ended, and the session goes on without it', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await working(core)
+  await core.client.sessions.interrupt({ ref: ticket.key })
+  await until('the interrupt', () => agent.heard('turn.interrupt').length === 1)
+  for (let passed = 0; passed < 32_000; passed += 2_000) {
+    agent.heartbeat()
+    await settle(3)
+    core.clock.turn(2_000)
+  }
+  await inState(core, ticket.key, 'resuming')
+})
+
+test('stop: a queued session is cancelled, a held one parks when its agent says so', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { client } = core
+  const { ticket, agent } = await working(core)
+  const queued = await withTicket(core, { title: 'Later' })
+  expect((await client.sessions.stop({ ref: queued.key })).state).toBe('cancelled')
+  expect((await client.tickets.show({ ref: queued.key })).status).toBe('Ready')
+  expect(await client.sessions.inputs({ ref: queued.key })).toMatchObject([{ state: 'cancelled' }])
+  expect((await client.sessions.stop({ ref: queued.key })).state).toBe('cancelled')
+
+  const press = () => client.sessions.stop({ ref: ticket.key })
+  await Promise.all([press(), press()])
+  await client.sessions.send({ ref: ticket.key, text: 'for later' })
+  await until('the stop', () => agent.heard('session.stop').length === 1)
+  agent.endTurn(1, 'interrupted')
+  await settle()
+  expect(agent.heard('input.deliver')).toHaveLength(1)
+  agent.item({ type: 'pushed', commit: 'e'.repeat(40) })
+  agent.end('stopped')
+  const session = await inState(core, ticket.key, 'parked')
+  expect(session).toMatchObject({ agent: null, reason: 'stopped by a person', queuedInputs: 1 })
+  expect(session.workspace).not.toBeNull()
+  expect((await client.tickets.show({ ref: ticket.key })).status).toBe('Ready')
+  expect((await press()).state).toBe('parked')
+
+  // Starting the ticket again goes on with the same session, and delivers what waited.
+  const again = await client.tickets.start({ ref: ticket.key })
+  expect(again).toMatchObject({ id: session.id, state: 'resuming' })
+  await until('a second start', () => agent.heard('session.start').length === 2)
+  expect(agent.spec()).toMatchObject({
+    pushedCommit: 'e'.repeat(40),
+    resume: { conversation: 'conversation-1', turn: 1, turnCut: false, openDelivery: null },
+  })
+  agent.ready()
+  const told = await deliveries(agent, 2)
+  expect(told.at(-1)?.text).toBe('for later')
+  expect((await client.tickets.show({ ref: ticket.key })).status).toBe('In progress')
+})
+
+test('a message wakes a parked session', async () => {
+  const core = await startTestCore()
+  const { ticket } = await parked(core)
+  const sent = await core.client.sessions.send({ ref: ticket.key, text: 'one more thing' })
+  expect(sent.state).toBe('queued')
+  const session = await core.client.sessions.show({ ref: ticket.key })
+  expect(session).toMatchObject({ state: 'resuming', queuedInputs: 1 })
+})
+
+test('finish: refused while it works; pressed twice it is one; a refusal leaves it as it was', async () => {
+  const core = await startTestCore()
+  const { client } = core
+  const { ticket, agent } = await working(core)
+  const press = () => client.sessions.finish({ ref: ticket.key })
+  expect(await refusalOf(press())).toMatchObject({
+    code: 'session.working',
+    hint: expect.stringContaining('interrupt'),
+  })
+  agent.endTurn(1)
+  await inState(core, ticket.key, 'waiting')
+  await Promise.all([press(), press()])
+  await until('the finish', () => agent.heard('session.finish').length === 1)
+  expect(
+    await refusalOf(client.sessions.send({ ref: ticket.key, text: 'too late' })),
+  ).toMatchObject({ code: 'session.finishing' })
+  agent.item({
+    type: 'refused',
+    what: 'finish',
+    refusal: { code: 'git.refused', message: 'The remote refused the push.', hint: 'Log in.' },
+  })
+  const back = await until('the refusal', async () => {
+    const session = await client.sessions.show({ ref: ticket.key })
+    return session.reason !== '' && session
+  })
+  expect(back).toMatchObject({
+    state: 'waiting',
+    reason: 'The remote refused the push.',
+    hint: 'Log in.',
+  })
+  expect((await timeline(core, ticket.key)).at(-1)).toMatchObject({
+    kind: 'notice',
+    level: 'error',
+    code: 'git.refused',
+  })
+  await client.sessions.send({ ref: ticket.key, text: 'go on' })
+  await deliveries(agent, 2)
+})
+
+test('a parked session is finished by an agent, without a turn', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await parked(core)
+  const session = await core.client.sessions.finish({ ref: ticket.key })
+  expect(session.state).toBe('resuming')
+  await until('a second start', () => agent.heard('session.start').length === 2)
+  agent.ready()
+  await until('the finish', () => agent.heard('session.finish').length === 1)
+  expect(agent.heard('input.deliver')).toHaveLength(1)
+  agent.end('finished', false)
+  await inState(core, ticket.key, 'finished')
+  expect((await core.client.tickets.show({ ref: ticket.key })).status).toBe('Done')
+
+  expect((await core.client.sessions.finish({ ref: ticket.key })).state).toBe('finished')
+  for (const call of [
+    core.client.sessions.send({ ref: ticket.key, text: 'more' }),
+    core.client.sessions.interrupt({ ref: ticket.key }),
+    core.client.sessions.stop({ ref: ticket.key }),
+  ]) {
+    expect(await refusalOf(call)).toMatchObject({
+      code: 'session.finished',
+      hint: expect.stringContaining('Start the ticket again'),
+    })
+  }
+  const next = await core.client.tickets.start({ ref: ticket.key })
+  expect(next.id).not.toBe(session.id)
+  expect(next.branch).toBe(session.branch)
+})
+
+test('a session that failed tells why, and tries again with the next message', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await starting(core)
+  agent.end('failed', false, {
+    code: 'runtime.not-logged-in',
+    message: 'Claude Code is not logged in.',
+    hint: 'Run claude login.',
+  })
+  const failed = await inState(core, ticket.key, 'failed')
+  expect(failed).toMatchObject({
+    reason: 'Claude Code is not logged in.',
+    hint: 'Run claude login.',
+    queuedInputs: 1,
+  })
+  expect((await core.client.tickets.show({ ref: ticket.key })).status).toBe('In progress')
+  await core.client.sessions.send({ ref: ticket.key, text: 'now' })
+  await until('a second start', () => agent.heard('session.start').length === 2)
+  expect(agent.heard('probe').map(({ probe }) => probe.kind)).toContain('reap')
+  agent.ready()
+  const [first] = await deliveries(agent, 1)
+  expect(first?.text).toBe('Add a button\n\nIt says hello.\n\nnow')
+})
+
+test('what the runtime certainly did not take is delivered again, under another id', async () => {
+  const core = await startTestCore()
+  const { ticket, agent } = await waiting(core)
+  await core.client.sessions.send({ ref: ticket.key, text: 'hello' })
+  const [, first] = await deliveries(agent, 2)
+  if (first === undefined) throw new Error('no delivery')
+  agent.item({ type: 'undelivered', delivery: first.id, fate: 'never', reason: 'it died' })
+  const [, , again] = await deliveries(agent, 3)
+  expect(again?.text).toBe('hello')
+  expect(again?.id).not.toBe(first.id)
+  agent.item({ type: 'undelivered', delivery: again?.id ?? first.id, fate: 'unknown', reason: '?' })
+  await inState(core, ticket.key, 'waiting')
+  expect((await core.client.sessions.inputs({ ref: ticket.key })).at(-1)?.state).toBe('unknown')
+})
