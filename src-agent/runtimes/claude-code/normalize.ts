@@ -1,5 +1,6 @@
 import type { DeliveryId, Instant } from '../../../src-shared/ids.ts'
 import { assertNever } from '../../../src-shared/refusal.ts'
+import type { TurnEndReason } from '../../../src-shared/timeline.ts'
 import type { DriverSignal } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import {
@@ -41,6 +42,15 @@ type Turn = {
   ended: TurnEnd | null
   interrupting: boolean
   limitUntil: string | null | undefined
+}
+
+/** What becomes of calls without a result; after a completed turn only a subagent in the background has some. */
+const CALLS_AFTER: Readonly<Record<TurnEndReason, 'cancelled' | 'unknown' | null>> = {
+  completed: null,
+  interrupted: 'cancelled',
+  failed: 'unknown',
+  limit: 'unknown',
+  killed: 'unknown',
 }
 
 /** Turns the lines of one runtime process into signals. Pure: the same lines at the same times give the same signals. */
@@ -295,12 +305,12 @@ export class Normalizer {
     const turn = this.#turn
     if (turn === null) return []
     const end = turnEndOf(line, turn)
-    const settled = this.#settle(at, end.reason === 'interrupted' ? 'cancelled' : 'unknown')
+    const settled = this.#settle(at, CALLS_AFTER[end.reason])
     return [...settled, ...this.#endTurn(turn, at, end, spent)]
   }
 
   /** Keeps what unfinished blocks hold, and closes calls that will get no result. */
-  #settle(at: Instant, status: 'cancelled' | 'unknown'): DriverSignal[] {
+  #settle(at: Instant, status: 'cancelled' | 'unknown' | null): DriverSignal[] {
     const blocks = this.#blocks.cut().map((block): DriverSignal => {
       const { kind, id, parent } = block
       return block.text.trim() === ''
@@ -313,6 +323,7 @@ export class Normalizer {
             ref: undefined,
           })
     })
+    if (status === null) return blocks
     const calls = [...this.#openCalls].map(([callId, call]) =>
       this.#entries.result(
         at,

@@ -56,11 +56,14 @@ export function noticeOfSystem(line: SystemLine): Notice | 'unknown' | null {
   }
 }
 
-/** The status of a failed attempt that will be tried again. */
-export function retryStatus(line: SystemLine): number | null {
-  return line.subtype === 'api_retry' && typeof line.error_status === 'number'
-    ? line.error_status
-    : null
+/** A failed attempt to reach the model that will be tried again; null for every other line. */
+export function retryAttempt(line: SystemLine): { status: number | null; attempt: number } | null {
+  if (line.subtype !== 'api_retry') return null
+  const { error_status: status, attempt } = line
+  return {
+    status: typeof status === 'number' ? status : null,
+    attempt: typeof attempt === 'number' ? attempt : 1,
+  }
 }
 
 export function rateLimitNotice(line: RateLimitLine): Notice | null {

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DeliveryId } from '../../../src-shared/ids.ts'
+import { holdsMessage, locateTranscript, transcriptSize } from './transcript.ts'
+
+const FIRST_EVERY_MS = 25
+const LATER_EVERY_MS = 250
+const FIRST_LOOKS = 40
+/** A turn that is over without a trace of its message in a transcript: the file is not where it is looked for. */
+const AFTER_TURN_MS = 1_000
+
+export type TranscriptPlace = { configFolder: string; cwd: string; conversation: string }
+
+/** Where the transcript ends before a message is written: what comes later is looked through. */
+export async function markTranscript(
+  place: TranscriptPlace,
+): Promise<{ path: string | null; size: number }> {
+  const path = await locateTranscript(place.configFolder, place.cwd, place.conversation)
+  return { path, size: await transcriptSize(path) }
+}
+
+/**
+ * Watches until the runtime's own record holds a message, so that a kill cannot lose it any more. `found` is called
+ * once: when it does, or some time after the turn is over. `stop` looks a last time.
+ */
+export class DeliveryWatch {
+  readonly #place: TranscriptPlace
+  readonly #delivery: DeliveryId
+  readonly #found: () => void
+  readonly #mark: { path: string | null; size: number }
+  #path: string | null
+  #done = false
+  #turnOverAt: number | null = null
+
+  constructor(options: {
+    place: TranscriptPlace
+    delivery: DeliveryId
+    mark: { path: string | null; size: number }
+    found: () => void
+  }) {
+    this.#place = options.place
+    this.#delivery = options.delivery
+    this.#mark = options.mark
+    this.#path = options.mark.path
+    this.#found = options.found
+  }
+
+  async run(): Promise<void> {
+    for (let looks = 0; !this.#done; looks += 1) {
+      if (await this.#look()) return
+      if (this.#turnOverAt !== null && performance.now() - this.#turnOverAt > AFTER_TURN_MS) {
+        this.#report()
+        return
+      }
+      await sleep(looks < FIRST_LOOKS ? FIRST_EVERY_MS : LATER_EVERY_MS)
+    }
+  }
+
+  turnOver(): void {
+    this.#turnOverAt ??= performance.now()
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#done) await this.#look()
+    this.#done = true
+  }
+
+  async #look(): Promise<boolean> {
+    const { configFolder, cwd, conversation } = this.#place
+    this.#path ??= await locateTranscript(configFolder, cwd, conversation)
+    if (this.#path === null) return false
+    const size = await transcriptSize(this.#path)
+    if (size <= this.#mark.size) return false
+    if (!(await holdsMessage(this.#path, this.#delivery, this.#mark.size))) return false
+    this.#report()
+    return true
+  }
+
+  #report(): void {
+    if (this.#done) return
+    this.#done = true
+    this.#found()
+  }
+}

@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto'
+import { Instant, RequestId } from '../../../src-shared/ids.ts'
+import type { Driver } from '../driver.ts'
+import { findClaudeCode } from './find.ts'
+import { type DriverPorts, launchSession } from './launch-session.ts'
+import { resumeSession } from './resume.ts'
+
+const SYSTEM_PORTS: DriverPorts = {
+  now: () => Instant.parse(new Date().toISOString()),
+  newRequestId: () => RequestId.parse(randomUUID()),
+  newConversation: () => randomUUID(),
+}
+
+/** Drives Claude Code over its streaming interface. */
+export function createClaudeCodeDriver(ports: Partial<DriverPorts> = {}): Driver {
+  const own = { ...SYSTEM_PORTS, ...ports }
+  return {
+    runtime: 'claude-code',
+    capabilities: {
+      resume: 'proven',
+      // It takes messages in the middle of a turn, which Ballet does not use yet.
+      steer: false,
+      permissionRequests: true,
+      cost: true,
+      images: false,
+    },
+    find: (options) => findClaudeCode(options),
+    start: (spec, onSignal) =>
+      launchSession({
+        spec,
+        conversation: own.newConversation(),
+        resume: false,
+        ports: own,
+        onSignal,
+      }),
+    resume: (spec, facts, onSignal) => resumeSession(spec, facts, own, onSignal),
+  }
+}

@@ -1,0 +1,172 @@
+import { stat } from 'node:fs/promises'
+import { z } from 'zod'
+import type { Instant, RequestId } from '../../../src-shared/ids.ts'
+import { BalletError } from '../../../src-shared/refusal.ts'
+import { endTree } from '../../process-tree/index.ts'
+import type { DriverSignal, DriverSpec } from '../driver.ts'
+import { SecretMask } from '../mask-secrets.ts'
+import { readVersion } from './find.ts'
+import { configFolder, launchEnvironment, prepareLaunch } from './launch.ts'
+import type { Line } from './lines.ts'
+import { describeExit, RuntimeProcess } from './runtime-process.ts'
+import { ClaudeCodeSession } from './session.ts'
+import { LOG_IN_HINT } from './turn-end.ts'
+
+const HANDSHAKE_LIMIT_MS = 30_000
+
+export type DriverPorts = {
+  now: () => Instant
+  newRequestId: () => RequestId
+  newConversation: () => string
+}
+
+export type LaunchOptions = {
+  spec: DriverSpec
+  conversation: string
+  resume: boolean
+  ports: DriverPorts
+  onSignal: (signal: DriverSignal) => void
+  /** Runs between the handshake and the first message; what it throws ends the launch. */
+  prove?: (process: RuntimeProcess) => Promise<void>
+}
+
+const Initialized = z.looseObject({
+  claude_code_version: z.string().optional(),
+  account: z
+    .looseObject({
+      tokenSource: z.string().optional(),
+      apiKeySource: z.string().optional(),
+      apiProvider: z.string().optional(),
+      email: z.string().optional(),
+    })
+    .optional()
+    .catch(undefined),
+})
+
+/** Starts Claude Code and brings it to the point where it takes a message. Nothing is left running when it rejects. */
+export async function launchSession(options: LaunchOptions): Promise<ClaudeCodeSession> {
+  const { spec, conversation, ports, onSignal } = options
+  const args = await prepareLaunch({ ...options, mcpServers: {} }).catch(async (error: unknown) => {
+    throw await cannotStart(spec, error)
+  })
+  const env = launchEnvironment(spec.env)
+  const early: Line[] = []
+  const process = await startProcess(spec, args, env, early)
+  try {
+    const initialized = Initialized.parse(await handshake(process, early))
+    refuseWithoutLogin(initialized.account)
+    await options.prove?.(process)
+    const version =
+      initialized.claude_code_version ?? (await readVersion(spec.executable, spec.env))
+    return new ClaudeCodeSession({
+      process,
+      marker: spec.marker,
+      place: { configFolder: configFolder(env), cwd: spec.cwd, conversation },
+      version: version ?? 'unknown',
+      mask: new SecretMask(spec.env),
+      onSignal,
+      now: ports.now,
+      newRequestId: ports.newRequestId,
+    })
+  } catch (error) {
+    await endTree([spec.marker], { graceMs: 0, limitMs: 10_000 })
+    await process.exited
+    throw error instanceof BalletError ? error : startFailed(String(error), process.stderr)
+  }
+}
+
+async function startProcess(
+  spec: DriverSpec,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  early: Line[],
+): Promise<RuntimeProcess> {
+  try {
+    return await RuntimeProcess.start(
+      { executable: spec.executable, args, cwd: spec.cwd, env, marker: spec.marker },
+      {
+        onLine: (decoded) => {
+          if (decoded.kind === 'line') early.push(decoded.line)
+        },
+        onGarbage: () => undefined,
+        onOversized: () => undefined,
+      },
+    )
+  } catch (error) {
+    throw await cannotStart(spec, error)
+  }
+}
+
+async function handshake(process: RuntimeProcess, early: readonly Line[]): Promise<unknown> {
+  try {
+    return await process.control({ subtype: 'initialize' }, HANDSHAKE_LIMIT_MS)
+  } catch (error) {
+    if (!process.gone) {
+      throw new BalletError({
+        code: 'runtime.start-failed',
+        message: `Claude Code did not get ready: ${error instanceof Error ? error.message : String(error)}`,
+        hint: 'Run `claude` in a terminal to see whether it works there.',
+      })
+    }
+    const exit = await process.exited
+    const result = early.find((line) => line.type === 'result')
+    const said = [result?.errors?.join('\n') ?? '', process.stderr].join('\n').trim()
+    if (said.includes('No conversation found')) throw conversationLost(said)
+    throw startFailed(describeExit(exit, process.stderr), said)
+  }
+}
+
+export function conversationLost(why: string): BalletError {
+  return new BalletError({
+    code: 'runtime.conversation-lost',
+    message: `The conversation cannot be resumed: ${why}`,
+    hint: 'The workspace is kept. Start the ticket again: a new conversation goes on with the work as it is.',
+  })
+}
+
+function startFailed(message: string, said: string): BalletError {
+  return new BalletError({ code: 'runtime.start-failed', message, hint: hintFor(said) })
+}
+
+function hintFor(said: string): string {
+  if (/unknown option|invalid .*(?:model|mode)|argument .* is invalid/i.test(said)) {
+    return 'Check the runtime arguments and the model in the settings of the project.'
+  }
+  if (/not logged in|\/login|API key/i.test(said)) return LOG_IN_HINT
+  if (/ENOSPC|no space left/i.test(said)) return 'The disk is full: make room, then try again.'
+  return 'Run `claude` in a terminal to see whether it works there, then try again.'
+}
+
+async function cannotStart(spec: DriverSpec, error: unknown): Promise<BalletError> {
+  const why = error instanceof Error ? error.message : String(error)
+  const isThere = await stat(spec.cwd).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  if (!isThere) {
+    return new BalletError({
+      code: 'runtime.start-failed',
+      message: `The workspace ${spec.cwd} is not there.`,
+      hint: 'Start the ticket again: a new workspace is made.',
+    })
+  }
+  return new BalletError(
+    {
+      code: why.startsWith('spawn') ? 'runtime.not-found' : 'runtime.start-failed',
+      message: `Claude Code at ${spec.executable} cannot be started: ${why}`,
+      hint: 'Run `ballet doctor` to see which Claude Code Ballet finds.',
+    },
+    { cause: error },
+  )
+}
+
+function refuseWithoutLogin(account: z.infer<typeof Initialized>['account']): void {
+  if (account?.apiProvider !== 'firstParty' || account.email !== undefined) return
+  const sources = [account.tokenSource ?? 'none', account.apiKeySource ?? 'none']
+  if (sources.some((source) => source !== 'none')) return
+  throw new BalletError({
+    code: 'runtime.not-logged-in',
+    message: 'Claude Code is not logged in.',
+    hint: LOG_IN_HINT,
+  })
+}

@@ -1,0 +1,379 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { z } from 'zod'
+import type { Delivery, ProcessIdentity } from '../../../src-shared/agent-wire.ts'
+import type { Instant, RequestId } from '../../../src-shared/ids.ts'
+import { BalletError } from '../../../src-shared/refusal.ts'
+import {
+  endProcesses,
+  endTree,
+  identityKey,
+  type Marker,
+  processesWith,
+} from '../../process-tree/index.ts'
+import type { DriverSignal, RuntimeSession } from '../driver.ts'
+import type { SecretMask } from '../mask-secrets.ts'
+import { DeliveryWatch, markTranscript, type TranscriptPlace } from './delivery-watch.ts'
+import type { ControlRequestLine, Decoded, Line } from './lines.ts'
+import { Normalizer } from './normalize.ts'
+import { retryAttempt } from './notices.ts'
+import { type Answer, PermissionRequests, unsupported } from './permission-requests.ts'
+import { describeExit, type Exit, type RuntimeProcess } from './runtime-process.ts'
+import { toolKindOf } from './tools.ts'
+import { LOG_IN_HINT } from './turn-end.ts'
+
+export type SessionOptions = {
+  process: RuntimeProcess
+  marker: Marker
+  place: TranscriptPlace
+  version: string
+  mask: SecretMask
+  onSignal: (signal: DriverSignal) => void
+  now: () => Instant
+  newRequestId: () => RequestId
+}
+
+/** How long a written message may take to begin its turn. */
+const BEGIN_LIMIT_MS = 60_000
+const INTERRUPT_ANSWER_MS = 2_000
+const INTERRUPT_END_MS = 3_000
+/** When tools that outlived an interrupt are killed; what is left of a second is for the killing. */
+const TOOLS_GRACE_MS = 600
+/** A refused login is tried once more by the runtime, since a token may just have been renewed. */
+const LOGIN_ATTEMPTS = 2
+const STOP_TURN_MS = 1_000
+const STOP_EXIT_MS = 1_000
+const END_TREE = { graceMs: 1_000, limitMs: 10_000 }
+const KILL_TREE = { graceMs: 0, limitMs: 10_000 }
+const GO_ON_HINT = 'Send a message: the same conversation goes on.'
+
+/** One conversation of Claude Code, held open between its turns. */
+export class ClaudeCodeSession implements RuntimeSession {
+  readonly conversation: string
+  readonly version: string
+  readonly #options: SessionOptions
+  readonly #process: RuntimeProcess
+  readonly #normalizer: Normalizer
+  readonly #requests = new PermissionRequests()
+  #watch: DeliveryWatch | null = null
+  #stopping: Promise<void> | null = null
+  #sweeping: Promise<void> = Promise.resolve()
+  /** Helpers of the runtime that ran before the turn; an interrupt leaves them. */
+  #baseline = new Set<string>()
+  #beginTimer: NodeJS.Timeout | null = null
+  #turnEnded: (() => void)[] = []
+  readonly #ended: Promise<void>
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+    this.#process = options.process
+    this.conversation = options.place.conversation
+    this.version = options.version
+    this.#normalizer = new Normalizer({ cwd: options.place.cwd, mask: options.mask })
+    this.#process.handleWith({
+      onLine: (decoded) => this.#line(decoded),
+      onGarbage: (text) => this.#emit(this.#normalizer.garbage(text, options.now())),
+      onOversized: (head, bytes) =>
+        this.#emit(this.#normalizer.oversized(head, bytes, options.now())),
+    })
+    this.#ended = this.#process.exited.then((exit) => this.#exited(exit))
+    void this.#rememberHelpers()
+  }
+
+  async processes(): Promise<ProcessIdentity[]> {
+    const found = await processesWith([this.#options.marker])
+    const own = found.filter((identity) => identity.pid === this.#process.pid)
+    return [...own, ...found.filter((identity) => identity.pid !== this.#process.pid)]
+  }
+
+  async send(delivery: z.infer<typeof Delivery>): Promise<void> {
+    await this.#sweeping
+    if (this.#process.gone || this.#stopping !== null) throw notWritten('it does not run any more')
+    if (this.#normalizer.turnRuns || this.#normalizer.expectsTurn) {
+      throw notWritten('a turn is running')
+    }
+    const mark = await markTranscript(this.#options.place)
+    this.#normalizer.expect(delivery.id)
+    try {
+      await this.#process.write({
+        type: 'user',
+        message: { role: 'user', content: messageText(delivery) },
+        parent_tool_use_id: null,
+        uuid: delivery.id,
+      })
+    } catch (error) {
+      this.#normalizer.unexpect()
+      throw notWritten(error instanceof Error ? error.message : String(error))
+    }
+    this.#watch = new DeliveryWatch({
+      place: this.#options.place,
+      delivery: delivery.id,
+      mark,
+      found: () =>
+        this.#emit([{ type: 'delivered', at: this.#options.now(), deliveries: [delivery.id] }]),
+    })
+    void this.#run(this.#watch)
+    if (this.#normalizer.expectsTurn) {
+      this.#beginTimer = setTimeout(
+        () => void this.#giveUp('did not begin a turn for the message'),
+        BEGIN_LIMIT_MS,
+      )
+    }
+  }
+
+  async interrupt(): Promise<void> {
+    if (this.#process.gone) return
+    if (!this.#normalizer.turnRuns && !this.#normalizer.expectsTurn) return
+    this.#normalizer.interrupting()
+    this.#sweeping = this.#sweepTools()
+    await this.#endTurn()
+    await this.#sweeping
+  }
+
+  async answerRequest(request: RequestId, answer: Answer): Promise<void> {
+    const response = this.#requests.answer(request, answer)
+    try {
+      await this.#process.write(response)
+    } catch (error) {
+      throw notWritten(error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop()
+    return this.#stopping
+  }
+
+  async #stop(): Promise<void> {
+    if (!this.#process.gone && this.#normalizer.turnRuns) {
+      this.#normalizer.interrupting()
+      this.#normalizer.endTurnAs({ reason: 'interrupted' })
+      const ended = this.#nextTurnEnd()
+      // A runtime that does not answer is ended below.
+      await this.#process.control({ subtype: 'interrupt' }, STOP_TURN_MS).catch(() => undefined)
+      await Promise.race([ended, sleep(STOP_TURN_MS)])
+    }
+    if (!this.#process.gone) {
+      this.#process.closeInput()
+      await Promise.race([this.#process.exited, sleep(STOP_EXIT_MS)])
+    }
+    await endTree([this.#options.marker], END_TREE)
+    await this.#ended
+  }
+
+  #line(decoded: Exclude<Decoded, { kind: 'ignored' | 'garbage' }>): void {
+    const at = this.#options.now()
+    if (decoded.kind === 'unknown') {
+      this.#emit(this.#normalizer.unknown(decoded.type, at))
+      return
+    }
+    const { line } = decoded
+    switch (line.type) {
+      case 'control_request':
+        this.#asked(line, at)
+        return
+      case 'control_cancel_request':
+        this.#withdrawn(line.request_id, at)
+        return
+      case 'control_response':
+        return
+      default:
+        this.#emit(this.#normalizer.line(line, at))
+        this.#watchLogin(line)
+    }
+  }
+
+  #emit(signals: readonly DriverSignal[]): void {
+    for (const signal of signals) {
+      if (signal.type === 'turn.started') this.#clearBeginTimer()
+      this.#options.onSignal(signal)
+      if (signal.type === 'turn.ended') this.#afterTurn()
+    }
+  }
+
+  #afterTurn(): void {
+    this.#requests.clear()
+    this.#watch?.turnOver()
+    for (const resolve of this.#turnEnded.splice(0)) resolve()
+    if (!this.#process.gone) void this.#rememberHelpers()
+  }
+
+  #asked(line: ControlRequestLine, at: Instant): void {
+    if (line.request.subtype !== 'can_use_tool' || line.request.tool_name === undefined) {
+      void this.#process.write(unsupported(line)).catch(() => undefined)
+      return
+    }
+    const request = this.#options.newRequestId()
+    const shown = this.#normalizer.request(line.request.tool_name, line.request.input)
+    this.#requests.add(request, line, shown.title)
+    this.#emit([
+      {
+        type: 'event',
+        at,
+        event: {
+          kind: 'request.opened',
+          request,
+          callId: line.request.tool_use_id ?? '',
+          toolKind: toolKindOf(line.request.tool_name),
+          ...shown,
+        },
+      },
+    ])
+  }
+
+  #withdrawn(runtimeId: string, at: Instant): void {
+    const open = this.#requests.withdraw(runtimeId)
+    if (open === null) return
+    const text = `The runtime does not wait any more for an answer to: ${open.title}`
+    this.#emit([this.#normalizer.notice(at, 'info', 'request.withdrawn', text)])
+  }
+
+  /** A refused login would be tried again for three minutes: the turn ends instead. */
+  #watchLogin(line: Line): void {
+    if (line.type !== 'system' || !this.#normalizer.turnRuns) return
+    const retry = retryAttempt(line)
+    if (retry?.status !== 401 || retry.attempt < LOGIN_ATTEMPTS) return
+    this.#normalizer.endTurnAs({
+      reason: 'failed',
+      detail: 'The model provider refused the login (401).',
+      hint: LOG_IN_HINT,
+    })
+    void this.#endTurn()
+  }
+
+  /** Asks the runtime to end the running turn; one that does not is ended itself. */
+  async #endTurn(): Promise<void> {
+    const begin = performance.now()
+    const ended = this.#nextTurnEnd()
+    try {
+      await this.#process.control({ subtype: 'interrupt' }, INTERRUPT_ANSWER_MS)
+    } catch {
+      await this.#giveUp('did not answer an interrupt')
+      return
+    }
+    if (!this.#normalizer.turnRuns && !this.#normalizer.expectsTurn) return
+    const left = INTERRUPT_END_MS - (performance.now() - begin)
+    const inTime = await Promise.race([ended.then(() => true), sleep(left, false)])
+    if (!inTime) await this.#giveUp('did not end the turn after an interrupt')
+  }
+
+  /** Resolves at the end of the turn, or of the runtime. */
+  #nextTurnEnd(): Promise<void> {
+    const ended = new Promise<void>((resolve) => this.#turnEnded.push(resolve))
+    return Promise.race([ended, this.#ended])
+  }
+
+  async #giveUp(what: string): Promise<void> {
+    if (this.#process.gone) return
+    this.#emit([
+      this.#normalizer.notice(
+        this.#options.now(),
+        'warning',
+        'runtime.hung',
+        `Claude Code ${what}, so it was ended.`,
+      ),
+    ])
+    try {
+      await endTree([this.#options.marker], KILL_TREE)
+    } catch (error) {
+      this.#tellSurvivors(error)
+    }
+    await this.#ended
+  }
+
+  /** Looks after an interrupt that no process of the turn's tools is left, and kills what is. */
+  async #sweepTools(): Promise<void> {
+    const begin = performance.now()
+    while (performance.now() - begin < TOOLS_GRACE_MS) {
+      if (this.#process.gone) return
+      if (!this.#normalizer.turnRuns && (await this.#strays()).length === 0) return
+      await sleep(25)
+    }
+    if ((await this.#strays()).length === 0) return
+    try {
+      await endProcesses(() => this.#strays(), KILL_TREE)
+    } catch (error) {
+      this.#tellSurvivors(error)
+    }
+  }
+
+  async #strays(): Promise<ProcessIdentity[]> {
+    const found = await processesWith([this.#options.marker])
+    return found.filter(
+      (identity) =>
+        identity.pid !== this.#process.pid && !this.#baseline.has(identityKey(identity)),
+    )
+  }
+
+  async #rememberHelpers(): Promise<void> {
+    try {
+      const found = await processesWith([this.#options.marker])
+      this.#baseline = new Set(found.map(identityKey))
+    } catch (error) {
+      this.#tellSurvivors(error)
+    }
+  }
+
+  async #run(watch: DeliveryWatch): Promise<void> {
+    try {
+      await watch.run()
+    } catch (error) {
+      // Its fate stays open; a resume looks again.
+      const why = error instanceof Error ? error.message : String(error)
+      const text = `The runtime's record of the conversation could not be read: ${why}`
+      this.#emit([this.#normalizer.notice(this.#options.now(), 'warning', 'runtime.record', text)])
+    }
+  }
+
+  #tellSurvivors(error: unknown): void {
+    const { code, message } =
+      error instanceof BalletError
+        ? error
+        : {
+            code: 'processes.unknown',
+            message: `The processes could not be read: ${String(error)}`,
+          }
+    this.#emit([this.#normalizer.notice(this.#options.now(), 'error', code, message)])
+  }
+
+  #clearBeginTimer(): void {
+    if (this.#beginTimer !== null) clearTimeout(this.#beginTimer)
+    this.#beginTimer = null
+  }
+
+  async #exited(exit: Exit): Promise<void> {
+    const { now, onSignal, marker } = this.#options
+    this.#clearBeginTimer()
+    await this.#watch?.stop().catch(() => undefined)
+    const detail = describeExit(exit, this.#process.stderr)
+    this.#emit(this.#normalizer.died(now(), detail, GO_ON_HINT))
+    let survivors = ''
+    try {
+      await endTree([marker], KILL_TREE)
+    } catch (error) {
+      survivors = ` ${error instanceof Error ? error.message : String(error)}`
+    }
+    for (const resolve of this.#turnEnded.splice(0)) resolve()
+    onSignal({
+      type: 'exited',
+      at: now(),
+      expected: this.#stopping !== null,
+      detail: `${detail}${survivors}`,
+      ...(this.#stopping === null ? { hint: GO_ON_HINT } : {}),
+    })
+  }
+}
+
+/** A leading slash would make a command of the message. */
+export function messageText(delivery: Pick<z.infer<typeof Delivery>, 'text' | 'preface'>): string {
+  const text =
+    delivery.preface === undefined ? delivery.text : `${delivery.preface}\n\n${delivery.text}`
+  return text.startsWith('/') ? `\n${text}` : text
+}
+
+function notWritten(why: string): BalletError {
+  return new BalletError({
+    code: 'runtime.not-written',
+    message: `Claude Code did not take the message: ${why}.`,
+    hint: 'The message stays queued and is delivered when the session goes on.',
+  })
+}
