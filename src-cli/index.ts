@@ -4,13 +4,5 @@ import { createRealWorld } from './real-world.ts'
 /** How long what is left may take after a command is done, before the process ends all the same. */
 const LINGER_LIMIT_MS = 2_000
 
-// The reader of a pipe may stop reading (`| head`); that is no failure.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit()
-    throw error
-  })
-}
-
 process.exitCode = await runCommandLine(process.argv.slice(2), createRealWorld())
 setTimeout(() => process.exit(), LINGER_LIMIT_MS).unref()

@@ -10,6 +10,14 @@ import { UsageError } from './failures.ts'
 import type { Terminal, World } from './world.ts'
 
 export function createRealWorld(): World {
+  let endsWithReader = true
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+      // Whoever stops reading has read enough; that is no failure.
+      if (endsWithReader) process.exit()
+    })
+  }
   return {
     env: process.env,
     platform: process.platform,
@@ -18,6 +26,9 @@ export function createRealWorld(): World {
     version: manifest.version,
     stdout: terminal(process.stdout),
     stderr: terminal(process.stderr),
+    ignoreBrokenPipe: () => {
+      endsWithReader = false
+    },
     readStdin,
     connect: connectToHost,
     loadHost,

@@ -72,6 +72,7 @@ export function testWorld(
       columns: undefined,
       colour: false,
     },
+    ignoreBrokenPipe: () => undefined,
     readStdin: async () => stdin ?? '',
     connect: async (dataDir) => {
       connectedTo.push(dataDir)

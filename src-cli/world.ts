@@ -17,6 +17,8 @@ export type World = {
   version: string
   stdout: Terminal
   stderr: Terminal
+  /** From now on a reader that stops reading (`| head`) does not end the process. */
+  ignoreBrokenPipe(): void
   /** The whole standard input as text; refused above `limit` UTF-16 code units. */
   readStdin(limit: number): Promise<string>
   connect(dataDir: string): Promise<Connection>

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import type { HeadlessHost } from '../../src-shared/headless-host.ts'
 import type { Session } from '../../src-shared/records.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
@@ -22,67 +21,72 @@ export function addDemoCommand(program: Command, run: CommandRunner): void {
     .action(
       run.steering(async (context) => {
         const { world, print, dataDir } = context
+        world.ignoreBrokenPipe()
+        const stop = new AbortController()
+        const unlisten = world.onStop(() => stop.abort())
         // Only a folder that was named is used; the application's own is not for demonstrations.
-        const isNamed = context.namesFolder
-        const own = isNamed ? undefined : await world.temporaryFolder()
+        const own = context.namesFolder ? undefined : await world.temporaryFolder()
         const folder = own?.path ?? dataDir
         try {
           print.say('Starting a host for the demo …')
           const { startHeadlessHost } = await world.loadHost()
           const host = await startHeadlessHost({ dataDir: folder, agents: 1 })
-          await showDemo(createContext(world, { data: folder, json: print.isJson }), host)
+          const demo = createContext(world, { data: folder, json: print.isJson })
+          try {
+            await showDemo(demo, stop.signal)
+          } catch (error) {
+            if (!stop.signal.aborted) throw error
+          } finally {
+            demo.close()
+            await host.close()
+          }
+          if (stop.signal.aborted) print.say('Stopped.')
         } finally {
           await own?.remove()
+          unlisten()
         }
       }),
     )
 }
 
-async function showDemo(context: Context, host: HeadlessHost): Promise<void> {
+async function showDemo(context: Context, stop: AbortSignal): Promise<void> {
   const { world, print } = context
-  const stop = new AbortController()
-  const unlisten = world.onStop(() => stop.abort())
-  const limit = AbortSignal.any([stop.signal, AbortSignal.timeout(DEMO_LIMIT_MS)])
-  try {
-    const session = await context.ask((client) => client.host.demo({}, { signal: limit }))
-    print.say(`${session.ticket} ${session.title}\n`)
-    const seen = createSummary()
-    const printer = print.isJson ? jsonTimeline(world.stdout) : textTimeline(world.stdout)
-    await followTimeline({
-      world,
-      dataDir: context.dataDir,
-      connection: await world.connect(context.dataDir),
-      session,
-      after: 0,
-      printer,
-      showsLive: !print.isJson && world.stdout.columns !== undefined,
-      signal: limit,
-      onHost: () => undefined,
-      isEnough: seen.take,
-    })
-    if (stop.signal.aborted) return
-    const end = seen.end()
-    const failure = seen.failure()
-    if (failure !== undefined) throw unfinished(failure)
-    if (end === undefined) throw unfinished('The turn did not end in time.')
-    if (end.reason !== 'completed') {
-      throw unfinished(
-        `The turn ended as ${end.reason}${end.detail ? `: ${end.detail}` : '.'}`,
-        end.hint,
-      )
-    }
-    const finished = await context.ask((client) => finish(client, session, context, limit))
-    print.say('')
-    for (const text of seen.changes()) print.say(text)
-    print.say(
-      finished.state === 'finished'
-        ? `Committed and pushed to ${finished.branch} of the sample repository.`
-        : `The work is in ${finished.workspace ?? 'the workspace'} (${finished.state}: ${finished.reason}).`,
+  const limit = AbortSignal.any([stop, AbortSignal.timeout(DEMO_LIMIT_MS)])
+  const session = await context.ask((client) => client.host.demo({}, { signal: limit }))
+  print.say(`${session.ticket} ${session.title}\n`)
+  const seen = createSummary()
+  const printer = print.isJson ? jsonTimeline(world.stdout) : textTimeline(world.stdout)
+  await followTimeline({
+    world,
+    dataDir: context.dataDir,
+    connection: await world.connect(context.dataDir),
+    session,
+    after: 0,
+    printer,
+    showsLive: !print.isJson && world.stdout.columns !== undefined,
+    signal: limit,
+    onHost: () => undefined,
+    isEnough: seen.take,
+  })
+  if (stop.aborted) return
+  const end = seen.end()
+  const failure = seen.failure()
+  if (failure !== undefined) throw unfinished(failure)
+  if (end === undefined) throw unfinished('The turn did not end in time.')
+  if (end.reason !== 'completed') {
+    throw unfinished(
+      `The turn ended as ${end.reason}${end.detail ? `: ${end.detail}` : '.'}`,
+      end.hint,
     )
-  } finally {
-    unlisten()
-    await host.close()
   }
+  const finished = await context.ask((client) => finish(client, session, context, limit))
+  print.say('')
+  for (const text of seen.changes()) print.say(text)
+  print.say(
+    finished.state === 'finished'
+      ? `Committed and pushed to ${finished.branch} of the sample repository.`
+      : `The work is in ${finished.workspace ?? 'the workspace'} (${finished.state}: ${finished.reason}).`,
+  )
 }
 
 /** Finishes the session and waits until it is, since pushing takes a moment. */

@@ -30,6 +30,8 @@ export function addServeCommand(program: Command, run: CommandRunner): void {
 
 /** Runs a host until it is told to stop; resolves when it ended in order. */
 async function serve({ world, print }: Context, start: () => Promise<HeadlessHost>): Promise<void> {
+  // Whoever read that it is ready may stop reading; the host goes on.
+  world.ignoreBrokenPipe()
   const told = createStopSwitch()
   const unlisten = world.onStop(told.press)
   try {
