@@ -228,7 +228,8 @@ class AgentLife {
     process.channel.onClose(() => {
       this.#closed = true
       if (this.#exit !== null) this.#finish(this.#exit)
-      else this.kill('closed its channel')
+      // Of a process that died the channel ends first.
+      else this.after(LAST_WORDS_MS, () => this.kill('closed its channel'))
     })
     process.onExit(({ code, reason }) => {
       const why = reason || (code === null ? 'was killed' : `exit code ${code}`)
