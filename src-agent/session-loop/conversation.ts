@@ -41,6 +41,7 @@ export class Conversation {
   readonly #deliveries: Deliveries
   #id: string | null
   #isUp = false
+  #saidReady = false
   #interrupt: 'none' | 'wanted' | 'sent' = 'none'
   #cancelTurnLimit = () => {}
   #cancelInterruptLimit = () => {}
@@ -135,10 +136,15 @@ export class Conversation {
   }
 
   /** From now on deliveries go to the runtime. Says so the first time, and when the conversation is another one. */
-  go(isFirst: boolean): void {
+  go(): void {
     const session = this.#keeper.session
-    if (session === null) return
-    if (isFirst || session.conversation !== this.#id) {
+    if (session === null) {
+      const loss = this.#lossNow({ detail: 'It ended as soon as it had started.' })
+      this.#options.onLost({ ...loss, wasBusy: true })
+      return
+    }
+    if (!this.#saidReady || session.conversation !== this.#id) {
+      this.#saidReady = true
       this.#id = session.conversation
       const { conversation, version: runtimeVersion } = session
       timed(this.#options.context, { type: 'ready', conversation, runtimeVersion })

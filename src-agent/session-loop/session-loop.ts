@@ -166,7 +166,7 @@ export class SessionLoop {
       if (prepared.status === 'rejected') throw prepared.reason
       this.#executable = found.value
       await mkdir(this.#context.scratchDir, { recursive: true })
-      await this.#launch(this.#factsOfEarlierLease(), true)
+      await this.#launch(this.#factsOfEarlierLease())
     } catch (error) {
       await this.#fail(refusalOf(error, 'preparing the session'))
     }
@@ -180,12 +180,12 @@ export class SessionLoop {
   }
 
   /** Brings up the runtime; leaves it to whoever closes the session by then. */
-  async #launch(facts: ResumeFacts | null, isFirst: boolean): Promise<void> {
+  async #launch(facts: ResumeFacts | null): Promise<void> {
     if (this.#isLeaving()) return
     await this.#conversation.launch(this.#executable, facts)
     if (this.#isLeaving()) return
     this.#phase = 'online'
-    this.#conversation.go(isFirst)
+    this.#conversation.go()
   }
 
   /** Brings back a runtime that ended, in the same conversation. */
@@ -196,7 +196,7 @@ export class SessionLoop {
       return
     }
     this.#phase = 'launching'
-    this.#work = this.#launch(facts, false).catch((error: unknown) =>
+    this.#work = this.#launch(facts).catch((error: unknown) =>
       this.#fail(refusalOf(error, 'bringing the runtime back')),
     )
   }
