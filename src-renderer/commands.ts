@@ -69,9 +69,17 @@ async function told<T>(call: Promise<{ ok: true; value: T } | { ok: false; refus
   return outcome
 }
 
+/** Shows the demo's session; the answer is why there is none. */
+export async function startDemo(client: Client): Promise<Refusal | null> {
+  const outcome = await attempt(() => client.host.demo({ commandId: newCommand() }))
+  if (!outcome.ok) return outcome.refusal
+  openPage({ page: 'session', session: outcome.value.id })
+  return null
+}
+
 export async function runDemo(client: Client): Promise<void> {
-  const outcome = await told(attempt(() => client.host.demo({ commandId: newCommand() })))
-  if (outcome.ok) openPage({ page: 'session', session: outcome.value.id })
+  const refusal = await startDemo(client)
+  if (refusal !== null) tell(refusal)
 }
 
 /** A command of a session's menu, which asks for confirmation in the pane. */

@@ -16,10 +16,10 @@ export function showControls(text: string): string {
 /** Colours, cursor moves and titles: sequences that begin with the control code for escape. */
 const escapes = sequences(String.fromCharCode(27), String.fromCharCode(7))
 
-function sequences(escape: string, bell: string): RegExp {
+function sequences(esc: string, bell: string): RegExp {
   const control = '\\[[0-?]*[ -/]*[@-~]'
-  const title = `\\][^${bell}${escape}]*(?:${bell}|${escape}\\\\)`
-  return new RegExp(`${escape}(?:${control}|${title}|[@-Z\\\\-_])`, 'g')
+  const title = `\\][^${bell}${esc}]*(?:${bell}|${esc}\\\\)`
+  return new RegExp(`${esc}(?:${control}|${title}|[@-Z\\\\-_])`, 'g')
 }
 
 /** What a program wrote for a terminal, as text: without colours, each line as it was left by carriage returns. */

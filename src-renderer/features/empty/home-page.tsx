@@ -1,12 +1,14 @@
 import { useState } from 'react'
 import type { Session } from '../../../src-shared/records.ts'
-import { runCommand, runDemo } from '../../commands.ts'
+import type { Refusal } from '../../../src-shared/refusal.ts'
+import { runCommand, startDemo } from '../../commands.ts'
 import { useMinutes } from '../../stores/clock.ts'
 import { openPage } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
 import { Key } from '../../ui/key.tsx'
+import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot, sessionLook } from '../../ui/state-dot.tsx'
 import { age, counted, money } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
@@ -14,6 +16,7 @@ import { PaneHead } from '../shell/pane-head.tsx'
 function FirstStart() {
   const client = useClient()
   const [busy, setBusy] = useState(false)
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
   return (
     <div className="empty">
       <h3>Run coding agents on your tickets, and steer them while they work.</h3>
@@ -29,7 +32,11 @@ function FirstStart() {
           disabled={busy}
           onClick={() => {
             setBusy(true)
-            void runDemo(client).finally(() => setBusy(false))
+            setRefusal(null)
+            void startDemo(client).then((problem) => {
+              setRefusal(problem)
+              setBusy(false)
+            })
           }}
         >
           {busy ? 'Starting the demo…' : 'Try the demo: no account needed'}
@@ -41,6 +48,7 @@ function FirstStart() {
           Check this machine
         </button>
       </div>
+      {refusal === null ? null : <RefusalNote refusal={refusal} />}
     </div>
   )
 }

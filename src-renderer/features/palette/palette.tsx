@@ -12,6 +12,8 @@ import { StateDot, sessionLook, ticketLook } from '../../ui/state-dot.tsx'
 import { best } from './matches.ts'
 
 const TICKETS = 12
+/** As long as nothing is typed, so that the commands are in sight too. */
+const TICKETS_FIRST = 5
 
 type Found = { ticket: Ticket; session: Session | undefined }
 
@@ -22,7 +24,7 @@ function findTickets(typed: string): Found[] {
     byAge,
     (ticket) => `${ticket.key} ${ticket.title} ${ticket.project}`,
     typed,
-    TICKETS,
+    typed === '' ? TICKETS_FIRST : TICKETS,
   ).map((ticket) => ({
     ticket,
     session: sessions.get(newestSession(sketches, ticket.id)?.id ?? ''),

@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, memo, useMemo, useRef, useState } from 'react'
+import { type KeyboardEvent, type MouseEvent, memo, useMemo, useRef, useState } from 'react'
 import type { Session, Ticket } from '../../../src-shared/records.ts'
 import { useMinutes } from '../../stores/clock.ts'
 import { openBeside, openPage, type Page, toggleFold, useLayout } from '../../stores/layout.ts'
@@ -141,6 +141,12 @@ export function Sidebar() {
     })
   }
 
+  const onClick = (event: MouseEvent<HTMLElement>) => {
+    if (!(event.target instanceof HTMLElement)) return
+    const line = lines[Number(event.target.closest<HTMLElement>('[data-at]')?.dataset.at ?? -1)]
+    if (line !== undefined) choose(line, isMod(event))
+  }
+
   const onKeyDown = (event: KeyboardEvent) => {
     const line = lines[tabAt]
     if (line === undefined || event.altKey) return
@@ -191,6 +197,7 @@ export function Sidebar() {
             tabIndex={-1}
             style={{ height: list.getTotalSize() }}
             onKeyDown={onKeyDown}
+            onClick={onClick}
           >
             {list.getVirtualItems().map(({ index, key, start }) => {
               const line = lines[index]
@@ -209,7 +216,6 @@ export function Sidebar() {
                   data-ticket={line.line === 'ticket' ? line.ticket : undefined}
                   className={`side-line side-${line.line}${isCurrent ? ' side-on' : isShown ? ' side-shown' : ''}`}
                   style={{ top: start, height: HEIGHT[line.line] }}
-                  onClick={(event) => choose(line, isMod(event))}
                 >
                   {lineContent(line)}
                   {line.line === 'project' ? (

@@ -79,7 +79,7 @@ export function Timeline({
     scrollEndThreshold: END_PX,
     initialOffset: () => items.reduce((sum, item) => sum + estimate(item), 0),
     directDomUpdates: true,
-    directDomUpdatesMode: 'position',
+    directDomUpdatesMode: 'transform',
   })
 
   useLayoutEffect(() => {
