@@ -41,7 +41,7 @@ test('the command line talks to the running application', async ({ bench }) => {
   expect(doctor).toMatchObject({ code: 0, rows: [{ host: { kind: 'desktop', agents: 3 } }] })
   expect((await ballet('agents')).rows).toHaveLength(3)
   const serve = await ballet('serve')
-  expect(serve).toMatchObject({ code: 1, error: { code: 'host.locked' } })
+  expect(serve).toMatchObject({ code: 1, error: { code: 'host.running' } })
 })
 
 test('a second start brings the first to the front and ends', async ({ bench }) => {
@@ -138,7 +138,7 @@ test('a folder that a headless host has is named in the window, and opens when i
 }) => {
   const host = await bench.host()
   const { window } = await bench.desktop()
-  await expect(window.getByRole('alert')).toContainText('host.locked')
+  await expect(window.getByRole('alert')).toContainText('host.running')
   await host.stop()
   await window.getByRole('link', { name: 'Try again' }).click()
   await expect(window.getByRole('region', { name: 'Fleet' })).toBeVisible({ timeout: 20_000 })
