@@ -5,7 +5,7 @@ import { readRuntime } from './ground/electron-runtime.mjs'
 import { describeError, GroundError } from './ground/errors.mjs'
 import { placesOf } from './ground/places.mjs'
 import { createReport } from './ground/progress.mjs'
-import { endChildrenOnSignals, SIGNAL_EXIT_CODES } from './ground/run.mjs'
+import { endChildrenOnSignals, SIGNAL_EXIT_CODES, watchParent } from './ground/run.mjs'
 import { setUp } from './setup.mjs'
 
 /**
@@ -75,6 +75,7 @@ export function launch(program, args, root) {
       // A terminal sends it to both; a second one would cut the drain short.
       if (!process.stdin.isTTY) child.kill('SIGINT')
     })
+    watchParent(() => child.kill('SIGTERM'))
     child.on('error', reject)
     child.on('close', (code, signal) => {
       const bySignal = SIGNAL_EXIT_CODES[/** @type {keyof typeof SIGNAL_EXIT_CODES} */ (signal)]

@@ -52,14 +52,19 @@ it('fails clearly without a runtime', () => {
 /**
  * Launches a piece of code as `npm start` launches the application, and says when it runs.
  * @param {string} code
+ * @param {boolean} [throughNpm] with a shell between, as npm has it
  */
-async function launched(code) {
+async function launched(code, throughNpm = false) {
   const start = pathToFileURL(join(ROOT, 'scripts/start.mjs')).href
   const program = `import { launch } from ${JSON.stringify(start)}
     process.exitCode = await launch(process.execPath, ['-e', ${JSON.stringify(code)}], '.')`
-  const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const args = ['--input-type=module', '-e', program]
+  const parent = throughNpm
+    ? spawn('/bin/sh', ['-c', '"$0" "$@"; true', process.execPath, ...args], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, npm_lifecycle_event: 'start' },
+      })
+    : spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   await once(parent.stdout, 'data')
   return parent
 }
@@ -75,6 +80,17 @@ it.each([
   )
   parent.kill(/** @type {NodeJS.Signals} */ (signal))
   expect(await once(parent, 'close')).toEqual([code, null])
+})
+
+it('ends the application when npm was ended, whose shell hands no signal on', async () => {
+  const parent = await launched(
+    `process.on('SIGTERM', () => { console.log('ended in order'); process.exit() });
+     setInterval(() => {}, 1000); console.log('up')`,
+    true,
+  )
+  parent.kill('SIGTERM')
+  const [text] = await once(/** @type {import('node:stream').Readable} */ (parent.stdout), 'data')
+  expect(String(text)).toBe('ended in order\n')
 })
 
 it('ends as a shell says it where a signal ended the application', async () => {

@@ -7,6 +7,7 @@ import { identify, isAlive } from './process-identity.mjs'
 /** @typedef {import('./process-identity.mjs').ProcessIdentity} ProcessIdentity */
 
 const END_GRACE_MS = 3_000
+const PARENT_INTERVAL_MS = 250
 const KEPT_OUTPUT = 8_000
 
 /** Process groups that this process started and that still run. */
@@ -47,6 +48,26 @@ function signalGroup(pid, signal) {
 export const SIGNAL_EXIT_CODES = /** @type {const} */ ({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 })
 
 /**
+ * npm hands a signal to the shell between itself and this process, and the shell dies of it without
+ * handing it on: seen from here, the parent changes. Without npm the parent may go as it likes.
+ *
+ * @param {() => void} onGone called once
+ * @param {{ env?: NodeJS.ProcessEnv, parentOf?: () => number }} [options]
+ * @returns {() => void} stops watching
+ */
+export function watchParent(onGone, { env = process.env, parentOf = () => process.ppid } = {}) {
+  if (env.npm_lifecycle_event === undefined) return () => {}
+  const parent = parentOf()
+  const timer = setInterval(() => {
+    if (parentOf() === parent) return
+    clearInterval(timer)
+    onGone()
+  }, PARENT_INTERVAL_MS)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/**
  * Ends everything that was started when the person interrupts, then exits as the signal would.
  * @returns {() => void} takes this back
  */
@@ -61,7 +82,9 @@ export function endChildrenOnSignals() {
   }
   const signals = /** @type {(keyof typeof SIGNAL_EXIT_CODES)[]} */ (Object.keys(SIGNAL_EXIT_CODES))
   for (const signal of signals) process.on(signal, end)
+  const unwatch = watchParent(() => end('SIGTERM'))
   return () => {
+    unwatch()
     for (const signal of signals) process.off(signal, end)
   }
 }
