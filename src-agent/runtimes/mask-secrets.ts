@@ -32,15 +32,25 @@ export class SecretMask {
     return new StreamMask(this)
   }
 
-  /** How many characters at the end of the text could be the beginning of a secret. */
-  undecided(text: string): number {
-    let longest = 0
+  /** Where the end of the text begins that may be masked otherwise when more of it is known. */
+  undecidedFrom(text: string): number {
+    let from = text.length
     for (const { value } of this.#secrets) {
-      for (let n = Math.min(value.length - 1, text.length); n > longest; n -= 1) {
-        if (text.endsWith(value.slice(0, n))) longest = n
+      for (let n = Math.min(value.length - 1, text.length); n > text.length - from; n -= 1) {
+        if (text.endsWith(value.slice(0, n))) from = text.length - n
       }
     }
-    return longest
+    // A secret that is whole already must not be cut in two.
+    for (let moved = true; moved; ) {
+      moved = false
+      for (const { value } of this.#secrets) {
+        const at = text.indexOf(value, Math.max(0, from - value.length + 1))
+        if (at === -1 || at >= from) continue
+        from = at
+        moved = true
+      }
+    }
+    return from
   }
 }
 
@@ -54,9 +64,9 @@ export class StreamMask {
 
   /** What may be shown now; the rest comes with a later piece. */
   push(piece: string): string {
-    const text = this.#mask.mask(this.#held + piece)
-    const held = this.#mask.undecided(text)
-    this.#held = held === 0 ? '' : text.slice(-held)
-    return held === 0 ? text : text.slice(0, -held)
+    const text = this.#held + piece
+    const from = this.#mask.undecidedFrom(text)
+    this.#held = text.slice(from)
+    return this.#mask.mask(text.slice(0, from))
   }
 }

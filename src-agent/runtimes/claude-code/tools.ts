@@ -50,7 +50,7 @@ export function toolTitle(name: string, input: unknown, cwd: string): string {
   const value = field === undefined ? firstText(fields) : fields[field]
   if (typeof value !== 'string' || value.trim() === '') return name
   if (field === 'file_path' || field === 'notebook_path') return shownPath(value, cwd)
-  return field === undefined ? oneLine(`${name}: ${value}`) : oneLine(value)
+  return field === undefined ? oneLine(`${name.replace(/^mcp__/, '')}: ${value}`) : oneLine(value)
 }
 
 /** The list of a todo call; null for every other call. */
