@@ -9,7 +9,7 @@ import { type Migration, migrations } from './migrations/index.ts'
 const APPLICATION_ID = 0x42414c4c
 
 /** How long a statement waits for another program that writes. */
-const BUSY_MS = 1_000
+export const BUSY_MS = 1_000
 
 /** Files up to this size are checked page by page at every start (about 0.1 s for the largest). */
 const CHECKED_BYTES = 32 * 1024 * 1024
@@ -19,6 +19,9 @@ const MAGIC = 'SQLite format 3\0'
 
 /** SQLite writes back its log by itself at this many pages (16 MiB), inside the commit that reaches it. */
 const AUTOCHECKPOINT_PAGES = 4_000
+
+/** A log that grew larger is cut to this once it was written back. */
+const LOG_BYTES = 16 * 1024 * 1024
 
 /**
  * Opens the database, makes it where there is none, and brings an older one to this version.
@@ -36,6 +39,8 @@ export function openDatabase(file: string, steps: readonly Migration[] = migrati
       })
     }
     if (existsSync(file) && statSync(file).size > 0) inspect(file, steps.length)
+    // SQLite would let everybody read it; the files beside it get the same mode.
+    else closeSync(openSync(file, 'a', 0o600))
     db = new Sqlite(file, { timeout: BUSY_MS })
     // Nothing is written before it is certain that this program may write.
     db.exec('BEGIN IMMEDIATE')
@@ -45,6 +50,7 @@ export function openDatabase(file: string, steps: readonly Migration[] = migrati
     db.pragma('foreign_keys = ON')
     db.pragma('mmap_size = 0')
     db.pragma(`wal_autocheckpoint = ${AUTOCHECKPOINT_PAGES}`)
+    db.pragma(`journal_size_limit = ${LOG_BYTES}`)
     migrate(db, steps)
     return db
   } catch (error) {

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import type { Log } from '../../ports.ts'
+import { BUSY_MS } from './database.ts'
 
 /** The write-ahead log is emptied above this, far under the 64 MiB that it must never reach for long. */
 const EMPTY_ABOVE_BYTES = 32 * 1024 * 1024
@@ -9,8 +10,8 @@ const EMPTY_ABOVE_BYTES = 32 * 1024 * 1024
 const STEP_BYTES = 8 * 1024 * 1024
 
 /**
- * Keeps the write-ahead log small. SQLite writes it back at 16 MiB by itself, but the file keeps the size of the largest
- * commit, and grows on while another program reads.
+ * Keeps the write-ahead log small. SQLite writes it back at 16 MiB by itself, but not before the commits after a very
+ * large one, and it grows on while another program reads.
  */
 export function createLogKeeper(db: Database, file: string, log: Log): { afterCommit(): void } {
   let limit = EMPTY_ABOVE_BYTES
@@ -19,12 +20,16 @@ export function createLogKeeper(db: Database, file: string, log: Log): { afterCo
       const bytes = sizeOf(`${file}-wal`)
       if (bytes < limit) return
       try {
+        // Nobody who reads is waited for: the next commits try again.
+        db.pragma('busy_timeout = 0')
         db.pragma('wal_checkpoint(TRUNCATE)')
       } catch (error) {
         log.warn('the log of the database could not be written back', {
           bytes,
           error: String(error),
         })
+      } finally {
+        db.pragma(`busy_timeout = ${BUSY_MS}`)
       }
       const left = sizeOf(`${file}-wal`)
       limit = left < EMPTY_ABOVE_BYTES ? EMPTY_ABOVE_BYTES : left + STEP_BYTES
