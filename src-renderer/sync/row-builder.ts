@@ -1,56 +1,10 @@
-import type { LiveBlock, TimelineEvent } from '../../src-shared/timeline.ts'
+import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import type { LiveBlocks } from './live-blocks.ts'
-import type { InputRow, ProseRow, Row, ToolResult, ToolRow, TurnEnd } from './rows.ts'
-
-type Of<K extends TimelineEvent['kind']> = Extract<TimelineEvent, { kind: K }>
+import { liveRow, type Of, placeOf, proseRow, sameRow, toolResult, turnEnd } from './row-makers.ts'
+import type { InputRow, ProseRow, Row, ToolRow } from './rows.ts'
 
 /** A place in a list of rows. The row in it is replaced, never changed, so that drawn rows can be compared. */
 type Cell = { row: Row; parent: Cell | null; children: Cell[]; stale: boolean }
-
-const placeOf = (key: string, event: TimelineEvent) => ({
-  key,
-  seq: event.seq,
-  at: event.at,
-  turn: event.turn,
-})
-
-const blockKey = (event: Of<'assistant.text' | 'assistant.thinking'>) =>
-  event.block === undefined ? `seq:${event.seq}` : `block:${event.block}`
-
-function proseRow(event: Of<'assistant.text' | 'assistant.thinking'>): ProseRow {
-  return {
-    ...placeOf(blockKey(event), event),
-    kind: event.kind === 'assistant.text' ? 'text' : 'thinking',
-    text: event.text,
-    textBlob: event.textBlob,
-    partial: event.partial === true,
-    live: false,
-  }
-}
-
-function liveRow(block: LiveBlock): ProseRow {
-  return {
-    key: `block:${block.block}`,
-    seq: null,
-    at: null,
-    turn: block.turn,
-    kind: block.kind === 'assistant.thinking' ? 'thinking' : 'text',
-    text: block.text,
-    textBlob: undefined,
-    partial: false,
-    live: true,
-  }
-}
-
-function toolResult(event: Of<'tool.result'>): ToolResult {
-  const { status, output, outputBlob, outputBytes, diff, durationMs, at } = event
-  return { status, output, outputBlob, outputBytes, diff: diff ?? [], durationMs, at }
-}
-
-function turnEnd(event: Of<'turn.ended'>): TurnEnd {
-  const { reason, durationMs, usage, costUsd, detail, hint } = event
-  return { reason, durationMs, usage, costUsd, detail, hint }
-}
 
 const stateOfInput = {
   'input.sent': 'sent',
@@ -77,6 +31,12 @@ export class RowBuilder {
   #liveProse = new Map<string, ProseRow[]>()
   #liveRows = new Map<string, ProseRow>()
   #rows: readonly Row[] | null = null
+  #before: ReadonlyMap<string, Cell> | null
+
+  /** With the builder before it, of the same session, rows that come out equal are that one's objects. */
+  constructor(before: RowBuilder | null = null) {
+    this.#before = before === null ? null : before.#cells
+  }
 
   add(events: readonly TimelineEvent[]): void {
     for (const event of events) this.#take(event)
@@ -125,6 +85,7 @@ export class RowBuilder {
   /** The rows of the session itself; rows that did not change are the same objects as before. */
   rows(): readonly Row[] {
     this.#rows ??= this.#listOf(this.#top, '')
+    this.#before = null
     return this.#rows
   }
 
@@ -138,9 +99,12 @@ export class RowBuilder {
   }
 
   #fresh(cell: Cell): Row {
-    if (cell.stale && cell.row.kind === 'tool') {
+    if (!cell.stale) return cell.row
+    if (cell.row.kind === 'tool') {
       cell.row = { ...cell.row, children: this.#listOf(cell.children, cell.row.callId) }
     }
+    const before = this.#before?.get(cell.row.key)?.row
+    if (before !== undefined && sameRow(before, cell.row)) cell.row = before
     cell.stale = false
     return cell.row
   }

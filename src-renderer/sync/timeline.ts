@@ -13,8 +13,8 @@ import type { Row } from './rows.ts'
 /** Events of one page; a page fills several screens. */
 const PAGE = 200
 /** Events that an open pane keeps, and how many more it lets come before it cuts. */
-const KEPT = 5_000
-const SLACK = 1_000
+const KEPT = 3_000
+const SLACK = 600
 /** Longer than the host waits at most. */
 const ANSWER_LIMIT_MS = 40_000
 
@@ -204,7 +204,7 @@ export class SessionTimeline {
   }
 
   #rebuild(): void {
-    this.#builder = new RowBuilder()
+    this.#builder = new RowBuilder(this.#builder)
     this.#builder.add(this.#events)
   }
 

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import {
+  checkProject,
+  emptyProject,
+  nameOfRepo,
+  parseEnv,
+  projectSettings,
+} from './project-form.ts'
+
+describe('the form of a new project', () => {
+  it('takes the name from the repository', () => {
+    expect(nameOfRepo('git@example.com:team/shop.git')).toBe('shop')
+    expect(nameOfRepo('https://example.com/team/my repo/')).toBe('my repo')
+    expect(nameOfRepo('/srv/git/api.git')).toBe('api')
+    expect(nameOfRepo('C:\\work\\web')).toBe('web')
+    expect(nameOfRepo('')).toBe('')
+  })
+
+  it('says what is wrong beside the field', () => {
+    expect(checkProject(emptyProject)).toMatchObject({ repo: expect.any(String) })
+    const draft = { ...emptyProject, repo: '/r', window: 'soon', env: '=1', maxSessions: '0' }
+    expect(Object.keys(checkProject(draft)).sort()).toEqual(['env', 'maxSessions', 'window'])
+    expect(checkProject({ ...emptyProject, repo: '/srv/r.git' })).toEqual({})
+  })
+
+  it('reads variables, also with signs in their values', () => {
+    expect(parseEnv('A=1\n\nTOKEN=a=b c#d\n')).toEqual({ env: { A: '1', TOKEN: 'a=b c#d' } })
+    expect(parseEnv('1A=x')).toEqual({ wrong: expect.stringContaining('1A=x') })
+  })
+
+  it('gives the host only what was filled in', () => {
+    expect(projectSettings({ ...emptyProject, repo: ' /srv/shop.git ' })).toEqual({
+      name: 'shop',
+      repo: '/srv/shop.git',
+      permission: 'full',
+    })
+    expect(
+      projectSettings({
+        ...emptyProject,
+        name: 'S',
+        repo: '/r',
+        branch: 'dev',
+        env: 'A=1',
+        maxSessions: '2',
+      }),
+    ).toMatchObject({ name: 'S', branch: 'dev', env: { A: '1' }, maxSessions: 2 })
+  })
+})
