@@ -70,7 +70,7 @@ const rules: readonly Rule[] = [
     }),
   },
   {
-    fits: /does not appear to be a git repository|repository .*not found|Repository not found|not a git repository|returned error: 404|is this a git repository|could not be found or you don't have permission|does not exist|unable to find remote helper|transport '.+' not allowed|no path specified/i,
+    fits: /does not appear to be a git repository|repository .*not found|Repository not found|not a git repository|returned error: 404|is this a git repository|could not be found or you don't have permission|does not exist|unable to find remote helper|transport '.+' not allowed|no path specified|strange (pathname|hostname)/i,
     refusal: ({ repo }, said) => ({
       code: 'remote.not-a-repository',
       message: `There is no git repository at ${repo}: ${said}`,

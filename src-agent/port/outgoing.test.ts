@@ -146,6 +146,14 @@ describe('items', () => {
     ).toBe('not shown now!')
   })
 
+  it('end with the last one of the lease', async () => {
+    outgoing.item({ type: 'ended', at, outcome: 'released', kept: true })
+    outgoing.item(text('too late'))
+    live('a', 0, 'too late')
+    await tick()
+    expect(sent).toMatchObject([{ from: 1, items: [{ type: 'ended' }] }])
+  })
+
   it('are known to be stored, or not within a limit', async () => {
     expect(await outgoing.settled(10)).toBe(true)
     outgoing.item(text('a'))

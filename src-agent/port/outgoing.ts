@@ -47,6 +47,7 @@ export class Outgoing {
   #cancelDeltas: (() => void) | null = null
   #flush: NodeJS.Immediate | null = null
   #settled: (() => void)[] = []
+  #sealed = false
   #closed = false
 
   constructor(options: OutgoingOptions) {
@@ -56,7 +57,8 @@ export class Outgoing {
 
   /** Numbers an item, and sends it with the others of this tick. */
   item(item: AgentItem, blobs: readonly BlobText[] = []): void {
-    if (this.#closed) return
+    if (this.#sealed || this.#closed) return
+    this.#sealed = item.type === 'ended'
     const bytes =
       JSON.stringify(item).length + blobs.reduce((sum, blob) => sum + blob.text.length, 0)
     this.#kept.push({ item, blobs, bytes })
@@ -67,7 +69,7 @@ export class Outgoing {
   }
 
   live(part: LivePart): void {
-    if (this.#closed) return
+    if (this.#sealed || this.#closed) return
     this.#live.append(part)
     this.#sendDeltas(part.block.block)
   }
@@ -143,6 +145,11 @@ export class Outgoing {
       items: this.#kept.map(({ item }) => item),
       blobs: this.#kept.flatMap(({ blobs }) => blobs),
     }
+  }
+
+  /** Takes nothing new any more, as after `ended`; what is there goes on its way. */
+  seal(): void {
+    this.#sealed = true
   }
 
   /** Sends nothing any more and forgets its timers. */

@@ -131,6 +131,7 @@ export class SessionLoop {
       const detail = 'Ballet ended while this was running.'
       this.#conversation.giveBackAll(detail)
       this.#conversation.turns.settle({ reason: 'killed', detail })
+      this.#context.outgoing.seal()
     }
     settled()
     await within(this.#context.clock, limitMs, this.#conversation.kill())
