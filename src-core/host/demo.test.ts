@@ -61,7 +61,11 @@ function create(parts: Partial<Parameters<typeof createDemo>[0]> = {}): HostDemo
     program: join(base, 'model.mjs'),
     execPath: process.execPath,
     env: { PATH: process.env.PATH ?? '' },
-    clock: { ...systemClock, after: (ms, callback) => systemClock.after(ms / 20, callback) },
+    clock: {
+      ...systemClock,
+      // The pause before a restart is short, the limits are what they are.
+      after: (ms, callback) => systemClock.after(ms > 1_000 ? ms : 10, callback),
+    },
     log: silent,
     ...parts,
   })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { Clock, Log } from '../ports.ts'
 
-const START_LIMIT_MS = 10_000
+const START_LIMIT_MS = 20_000
 const END_LIMIT_MS = 2_000
 /** How much of what it says before it fails is told. */
 const STDERR_LIMIT = 2_000
