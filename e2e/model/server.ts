@@ -38,7 +38,7 @@ export interface ModelServer {
   readonly port: number
   requests(): RecordedRequest[]
   requestsFor(predicate: RequestPredicate): RecordedRequest[]
-  /** Rejects after the limit (default 10 s) with the requests that there were. */
+  /** Rejects after the limit (default 20 s) with the requests that there were. */
   waitFor(
     predicate: RequestPredicate,
     options?: { readonly timeoutMs?: number },
@@ -67,7 +67,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     port,
     requests: () => model.record.list(),
     requestsFor: (predicate) => model.record.list().filter(predicate),
-    waitFor: (predicate, { timeoutMs = 10_000 } = {}) => model.record.waitFor(predicate, timeoutMs),
+    waitFor: (predicate, { timeoutMs = 20_000 } = {}) => model.record.waitFor(predicate, timeoutMs),
     release: (gate) => model.gates.release(gate),
     reset: () => model.reset(),
     close: () =>

@@ -104,11 +104,12 @@ function turnFaults(events: readonly TimelineEvent[], session: Session): string[
     } else if (event.kind === 'turn.ended') {
       if (!isOpen || event.turn !== turn) faults.push(`turn ${event.turn} ended, not running`)
       isOpen = false
-    } else if (
-      ['assistant.text', 'assistant.thinking', 'tool.call', 'tool.result'].includes(event.kind)
-    ) {
-      if (!isOpen) faults.push(`${event.kind} ${event.seq} stands outside of a turn`)
-      if (event.turn !== turn) faults.push(`${event.kind} ${event.seq} is of turn ${event.turn}`)
+    } else if (event.kind === 'tool.call' || event.kind === 'tool.result') {
+      // What prepares a workspace belongs to no turn.
+      if (event.turn === undefined && !isOpen && event.callId.startsWith('setup-')) continue
+      faults.push(...placeFaults(event, turn, isOpen))
+    } else if (event.kind === 'assistant.text' || event.kind === 'assistant.thinking') {
+      faults.push(...placeFaults(event, turn, isOpen))
     }
   }
   if (isOpen !== (session.state === 'working')) {
@@ -116,6 +117,14 @@ function turnFaults(events: readonly TimelineEvent[], session: Session): string[
   }
   if (session.turn !== turn) faults.push(`the session says turn ${session.turn}, not ${turn}`)
   return faults
+}
+
+function placeFaults(event: TimelineEvent, turn: number, isOpen: boolean): string[] {
+  const name = `${event.kind} ${event.seq}`
+  return [
+    ...(isOpen ? [] : [`${name} stands outside of a turn`]),
+    ...(event.turn === turn ? [] : [`${name} is of turn ${event.turn}`]),
+  ]
 }
 
 function inputFaults(events: readonly TimelineEvent[]): string[] {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface WaitOptions {
-  /** Limit in milliseconds; default 10,000. */
+  /** Limit in milliseconds; default 20,000. */
   readonly timeoutMs?: number
   /** Milliseconds between two looks; default 25. */
   readonly everyMs?: number
@@ -20,7 +20,7 @@ export async function waitFor<T>(
   check: () => T | Nothing | Promise<T | Nothing>,
   options: WaitOptions = {},
 ): Promise<T> {
-  const { timeoutMs = 10_000, everyMs = 25, state } = options
+  const { timeoutMs = 20_000, everyMs = 25, state } = options
   const deadline = performance.now() + timeoutMs
   let problem: unknown
   for (;;) {

@@ -52,7 +52,7 @@ export function ofKind<K extends EventKind>(
   return events.filter((event): event is EventOf<K> => event.kind === kind)
 }
 
-/** The first event of the timeline that fits, now or within the limit (default 20 s). */
+/** The first event of the timeline that fits, now or within the limit (default 30 s). */
 export async function waitForEvent<K extends EventKind>(
   client: BalletClient,
   session: string,
@@ -67,7 +67,7 @@ export async function waitForEvent<K extends EventKind>(
       seen = await timelineOf(client, session, options.from)
       return ofKind(seen, kind).find(fits)
     },
-    { timeoutMs: options.timeoutMs ?? 20_000, everyMs: 50, state: () => showEvents(seen) },
+    { timeoutMs: options.timeoutMs ?? 30_000, everyMs: 50, state: () => showEvents(seen) },
   )
 }
 
@@ -84,7 +84,7 @@ export async function waitForState(
       seen = await client.sessions.show({ ref })
       return seen.state === state && seen
     },
-    { timeoutMs: options.timeoutMs ?? 20_000, everyMs: 50, state: () => seen },
+    { timeoutMs: options.timeoutMs ?? 30_000, everyMs: 50, state: () => seen },
   )
 }
 
@@ -93,7 +93,7 @@ export async function waitForTurnEnd(
   client: BalletClient,
   session: string,
   turn: number,
-  timeoutMs = 20_000,
+  timeoutMs = 30_000,
 ): Promise<EventOf<'turn.ended'>> {
   const ended = await waitForEvent(client, session, 'turn.ended', (event) => event.turn === turn, {
     timeoutMs,
@@ -124,7 +124,7 @@ export async function waitForLiveText(
       seen = live.map((update) => update.text).join('')
       return seen.includes(text) && seen
     },
-    { timeoutMs: 20_000, state: () => seen },
+    { timeoutMs: 30_000, state: () => seen },
   )
 }
 

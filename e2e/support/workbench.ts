@@ -108,8 +108,10 @@ async function makeWorkbench(
     path,
     processes,
     process: (command) =>
-      waitFor(`the process ${command}`, async () =>
-        (await processes()).find((info) => info.command === command),
+      waitFor(
+        `the process ${command}`,
+        async () => (await processes()).find((info) => info.command === command),
+        { timeoutMs: 30_000 },
       ),
     remote: (options) => makeGitRemote(folder, options),
     host: async (options = {}) => {

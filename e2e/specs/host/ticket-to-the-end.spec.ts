@@ -166,7 +166,7 @@ test.describe('the set-up command', () => {
     const before = JSON.stringify(events.slice(0, turn))
     expect(before).toContain('made by set-up: green')
     expect(before).toContain('warned')
-    const output = ofKind(events, 'tool.result')[0]?.output
+    const output = ofKind(events, 'tool.result').find(({ turn }) => turn === 1)?.output
     expect(output).toContain('green')
     expect(output).toContain('colour=green')
     expect((await host.cli('project', 'show', 'Shop')).stdout).not.toContain('green"')
