@@ -5,7 +5,7 @@ import { setImmediate as tick } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type AgentItem, FromAgent, ItemBatch } from '../../src-shared/agent-wire.ts'
 import { LeaseId } from '../../src-shared/ids.ts'
-import type { Clock } from './clock.ts'
+import { HandClock } from './hand-clock.ts'
 import { Outgoing, type Pressure } from './outgoing.ts'
 import { writeSpool } from './spool.ts'
 
@@ -17,33 +17,6 @@ const text = (content: string, more: object = {}): AgentItem => ({
   at,
   event: { kind: 'assistant.text', text: content, ...more },
 })
-
-class HandClock implements Clock {
-  #now = 0
-  #timers: { at: number; run: () => void }[] = []
-
-  now = () => at
-  monotonic = () => this.#now
-  after = (ms: number, run: () => void) => {
-    const timer = { at: this.#now + ms, run }
-    this.#timers.push(timer)
-    return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer)
-    }
-  }
-
-  advance(ms: number): void {
-    const end = this.#now + ms
-    for (;;) {
-      const due = this.#timers.filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at)[0]
-      if (due === undefined) break
-      this.#timers = this.#timers.filter((timer) => timer !== due)
-      this.#now = due.at
-      due.run()
-    }
-    this.#now = end
-  }
-}
 
 let clock: HandClock
 let sent: FromAgent[]

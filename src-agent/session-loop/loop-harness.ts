@@ -8,7 +8,7 @@ import {
 } from '../../src-shared/agent-wire.ts'
 import { type DeliveryId, InputId, LeaseId } from '../../src-shared/ids.ts'
 import type { AgentEventBody } from '../../src-shared/timeline.ts'
-import { systemClock } from '../port/clock.ts'
+import { type Clock, systemClock } from '../port/clock.ts'
 import { Outgoing } from '../port/outgoing.ts'
 import type { Sample } from '../workspace/sample-repository.ts'
 import { RecordingDriver } from './recording-driver.ts'
@@ -76,12 +76,12 @@ export class LoopHarness {
 
   constructor(
     sample: Sample,
-    { spec, driver = new RecordingDriver(), stores = true }: HarnessOptions,
+    { spec, driver = new RecordingDriver(), stores = true, clock = systemClock }: HarnessOptions,
   ) {
     this.driver = driver
     this.outgoing = new Outgoing({
       lease: LeaseId.parse(spec.lease),
-      clock: systemClock,
+      clock,
       send: (message) => {
         if (message.type !== 'items') {
           this.live.push(message)
@@ -98,7 +98,7 @@ export class LoopHarness {
       env: { ...sample.env, BALLET_AGENT: 'agent-1' },
       driver,
       outgoing: this.outgoing,
-      clock: systemClock,
+      clock,
       log: () => undefined,
       onEnded: () => {
         this.ended = true
@@ -148,4 +148,9 @@ export class LoopHarness {
   }
 }
 
-type HarnessOptions = { spec: SessionSpec; driver?: RecordingDriver; stores?: boolean }
+type HarnessOptions = {
+  spec: SessionSpec
+  driver?: RecordingDriver
+  stores?: boolean
+  clock?: Clock
+}

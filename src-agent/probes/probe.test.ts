@@ -1,0 +1,132 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { access, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Probe, SessionMarker } from '../../src-shared/agent-wire.ts'
+import { systemClock } from '../port/clock.ts'
+import { processesWith, spawnMarked } from '../process-tree/index.ts'
+import { RecordingDriver } from '../session-loop/recording-driver.ts'
+import { openWorkspace } from '../workspace/clone.ts'
+import { makeSample, never, type Sample, writeFiles } from '../workspace/sample-repository.ts'
+import { runProbe } from './probe.ts'
+
+let sample: Sample
+afterEach(() => sample.remove())
+
+const probe = (given: object, limitMs = 15_000) =>
+  runProbe(Probe.parse(given), limitMs, {
+    dataDir: sample.dataDir,
+    env: sample.env,
+    drivers: { 'claude-code': new RecordingDriver() },
+    clock: systemClock,
+  })
+
+describe('the probe of a remote', () => {
+  it('finds the default branch, or the tip of the one that was asked for', async () => {
+    sample = await makeSample({ name: `a 'b' "c" 🩰.git` })
+    const dev = await sample.commit('feature/ü', { 'x.txt': 'x' })
+    const main = await sample.sh(sample.remote, 'rev-parse', 'main')
+    expect(await probe({ kind: 'remote', repo: sample.remote })).toEqual({
+      finding: { kind: 'remote', branch: 'main', commit: main },
+      refusal: null,
+    })
+    await sample.sh(sample.remote, 'symbolic-ref', 'HEAD', 'refs/heads/feature/ü')
+    expect(await probe({ kind: 'remote', repo: `file://${sample.remote}` })).toMatchObject({
+      finding: { branch: 'feature/ü', commit: dev },
+    })
+    await sample.sh(sample.remote, 'update-ref', '--no-deref', 'HEAD', main)
+    await sample.sh(sample.remote, 'symbolic-ref', 'HEAD', 'refs/heads/gone')
+    expect(await probe({ kind: 'remote', repo: sample.remote })).toMatchObject({
+      finding: { branch: 'main' },
+    })
+    expect(await probe({ kind: 'remote', repo: sample.remote, branch: 'feature/ü' })).toMatchObject(
+      { finding: { commit: dev } },
+    )
+  })
+
+  it.each([
+    ['../relative', 'remote.not-a-repository'],
+    ['~/home', 'remote.not-a-repository'],
+    ['--upload-pack=touch x', 'remote.not-a-repository'],
+    ['/nowhere', 'remote.not-a-repository'],
+    ['http://127.0.0.1:9/x', 'remote.unreachable'],
+  ])('refuses %s', async (repo, code) => {
+    sample = await makeSample()
+    const found = await probe({ kind: 'remote', repo })
+    expect(found).toMatchObject({ finding: null, refusal: { code, hint: expect.any(String) } })
+  })
+
+  it('names branches that are near an unknown one, and an empty remote', async () => {
+    sample = await makeSample({ empty: true })
+    expect(await probe({ kind: 'remote', repo: sample.remote })).toMatchObject({
+      refusal: { code: 'remote.empty' },
+    })
+    await sample.commit('main', {})
+    await sample.commit('release-2', {})
+    await sample.commit('release-3', {})
+    const found = await probe({ kind: 'remote', repo: sample.remote, branch: 'relese-2' })
+    expect(found.refusal).toMatchObject({ code: 'branch.unknown' })
+    expect(found.refusal?.hint).toMatch(/release-2, release-3/)
+  })
+
+  it('ends at its limit', async () => {
+    sample = await makeSample()
+    const ssh = join(sample.folder, 'ssh.sh')
+    await writeFile(ssh, '#!/bin/sh\nsleep 300\n', { mode: 0o755 })
+    sample.env.GIT_SSH_COMMAND = ssh
+    expect(await probe({ kind: 'remote', repo: 'git@host:x.git' }, 300)).toMatchObject({
+      refusal: { code: expect.stringMatching(/remote.unreachable|git.time-limit/) },
+    })
+  })
+})
+
+it('the probe of runtimes finds git and asks the drivers', async () => {
+  sample = await makeSample()
+  expect(await probe({ kind: 'runtimes', paths: {} })).toMatchObject({
+    finding: {
+      git: {
+        path: expect.stringMatching(/git$/),
+        version: expect.stringMatching(/^\d+\.\d+/),
+      },
+      runtimes: [{ runtime: 'claude-code', version: '1.0.0', problem: null }],
+    },
+  })
+  sample.env.PATH = join(sample.folder, 'nothing')
+  expect(await probe({ kind: 'runtimes', paths: {} })).toMatchObject({
+    finding: { git: { path: null, version: null } },
+  })
+})
+
+it('the probe that reaps ends what carries a marker, and nothing else', async () => {
+  sample = await makeSample()
+  const makeMarker = () =>
+    SessionMarker.parse({ session: randomUUID(), nonce: randomBytes(8).toString('hex') })
+  const [mine, other] = [makeMarker(), makeMarker()]
+  const env = { PATH: process.env.PATH ?? '' }
+  for (const marker of [mine, other]) {
+    await spawnMarked('sleep', ['300'], { cwd: sample.folder, env, marker })
+  }
+  const found = await probe({ kind: 'reap', markers: [mine] })
+  expect(found.finding).toMatchObject({ kind: 'reap', ended: [{ pid: expect.any(Number) }] })
+  expect(await processesWith([mine])).toEqual([])
+  expect(await processesWith([other])).toHaveLength(1)
+  await probe({ kind: 'reap', markers: [other] })
+})
+
+it('the probe that removes a workspace does so only when everything is pushed, or told to', async () => {
+  sample = await makeSample()
+  const plan = sample.plan()
+  await openWorkspace(sample.git, plan, sample.report, never)
+  await writeFiles(plan.workspaceDir, { 'x.txt': 'x' })
+  const { workspaceDir, repo, branch } = plan
+  const given = { kind: 'workspace.remove', workspaceDir, repo, branch, pushedCommit: null }
+  expect(await probe({ ...given, force: false })).toMatchObject({
+    refusal: { code: 'workspace.not-pushed', message: expect.stringContaining('uncommitted') },
+  })
+  await access(join(workspaceDir, 'x.txt'))
+  expect(await probe({ ...given, workspaceDir: sample.remote, force: true })).toMatchObject({
+    refusal: { code: 'workspace.outside' },
+  })
+  expect(await probe({ ...given, force: true })).toMatchObject({ finding: { removed: true } })
+  expect(await probe({ ...given, force: false })).toMatchObject({ finding: { removed: false } })
+})
