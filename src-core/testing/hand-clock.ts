@@ -26,6 +26,11 @@ export class HandClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
+  /** Time passes in which nothing runs, as while a machine sleeps. */
+  sleep(ms: number): void {
+    this.#ms += ms
+  }
+
   /** Turns it on, and calls back what is due, in order. */
   turn(ms: number): void {
     const until = this.#ms + ms
