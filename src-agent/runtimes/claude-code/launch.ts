@@ -32,8 +32,6 @@ const REMOVED_TOOLS = [
   'SendMessage',
   'ListAgents',
   'Workflow',
-  'TeamCreate',
-  'TeamDelete',
 ] as const
 
 const PERMISSION_ARGS: Readonly<Record<PermissionMode, readonly string[]>> = {

@@ -29,8 +29,9 @@ export class LiveBlocks {
     this.#mask = mask
   }
 
-  /** A new message begins; blocks of an earlier one that were never finished are generated anew. */
+  /** Blocks of this message come now; those of an earlier one that were never finished are generated anew. */
   begin(message: string, parent: string | undefined): DriverSignal[] {
+    if (this.#messages.get(parent ?? '')?.id === message) return []
     const gone = this.drop(parent)
     this.#messages.set(parent ?? '', { id: message, finished: 0 })
     return gone
@@ -60,14 +61,9 @@ export class LiveBlocks {
 
   /** One block of a message is finished: the name of the live block that it ends. Count every block, of any kind. */
   finish(message: string, kind: BlockKind | null, parent: string | undefined): string {
-    const key = parent ?? ''
-    let current = this.#messages.get(key)
-    if (current?.id !== message) {
-      current = { id: message, finished: 0 }
-      this.#messages.set(key, current)
-    }
-    const counted = blockId(message, current.finished)
-    current.finished += 1
+    const current = this.#messages.get(parent ?? '')
+    const counted = blockId(message, current?.finished ?? 0)
+    if (current !== undefined) current.finished += 1
     if (kind === null) return counted
     // The first open one of its kind: the runtime leaves out blocks without text, which the count cannot know.
     const open = [...this.#open.values()].find(

@@ -127,6 +127,19 @@ describe('blocks', () => {
     ])
   })
 
+  it('an unfinished block goes when its answer is fetched again in one piece', () => {
+    const again = message([{ type: 'text', text: 'Whole.' }], {
+      message: { id: 'm-2', content: [{ type: 'text', text: 'Whole.' }] },
+    })
+    const signals = run([begin, open(0, 'text'), text(0, 'Half'), again, completed], running())
+    expect(tell(signals)).toEqual([
+      'live.gone',
+      'text: Whole.',
+      'cost 0.00000',
+      'turn.ended completed',
+    ])
+  })
+
   it('ends the live block also where the runtime leaves out empty blocks', () => {
     const signals = run(
       [

@@ -188,6 +188,8 @@ export class Normalizer {
     const signals = this.#begin(at)
     if (line.message.model === '<synthetic>') return [...signals, ...this.#synthetic(line, at)]
     if (parent === undefined) this.#spending.answered(line.message.model)
+    // An answer that is fetched again in one piece has a name of its own.
+    signals.push(...this.#blocks.begin(line.message.id, parent))
     for (const [index, block] of line.message.content.entries()) {
       const ref = refOf(line, index)
       const shown = shownText(block)

@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { RequestId } from '../../../src-shared/ids.ts'
 import { createClaudeCodeDriver } from './index.ts'
 import { deliveryOf, Scene, scripted, startModel } from './testing/real-runtime.ts'
+
+// Real programs on a busy machine: a limit against hanging, no measure of speed.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const driver = createClaudeCodeDriver()
 

@@ -1,11 +1,14 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { DriverSignal, RuntimeSession } from '../driver.ts'
 import { createClaudeCodeDriver } from './index.ts'
 import { deliveryOf, Scene, scripted, startModel } from './testing/real-runtime.ts'
 import { tell } from './testing/replay.ts'
 import { slugOf } from './transcript.ts'
+
+// Real programs on a busy machine: a limit against hanging, no measure of speed.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const driver = createClaudeCodeDriver()
 

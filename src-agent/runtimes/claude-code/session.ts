@@ -37,7 +37,7 @@ const BEGIN_LIMIT_MS = 60_000
 const INTERRUPT_ANSWER_MS = 2_000
 const INTERRUPT_END_MS = 3_000
 /** When tools that outlived an interrupt are killed; what is left of a second is for the killing. */
-const TOOLS_GRACE_MS = 600
+const TOOLS_GRACE_MS = 400
 /** A refused login is tried once more by the runtime, since a token may just have been renewed. */
 const LOGIN_ATTEMPTS = 2
 const STOP_TURN_MS = 1_000

@@ -11,10 +11,10 @@ import { endTree, processesWith } from '../../../process-tree/index.ts'
 import type { DriverSignal, DriverSpec, ResumeFacts } from '../../driver.ts'
 import { tell } from './replay.ts'
 
-/** The Claude Code that is pinned as a development dependency. */
-export const CLAUDE = fileURLToPath(
-  new URL('../../../../node_modules/.bin/claude', import.meta.url),
-)
+/** The Claude Code that is pinned as a development dependency, or the one that BALLET_TEST_CLAUDE names. */
+export const CLAUDE =
+  process.env.BALLET_TEST_CLAUDE ??
+  fileURLToPath(new URL('../../../../node_modules/.bin/claude', import.meta.url))
 
 /** A request that the scripted model got. */
 export type ModelRequest = {
@@ -106,7 +106,7 @@ export class Scene {
   async waitFor<T>(
     what: string,
     look: () => T | undefined | null | false | Promise<T | undefined | null | false>,
-    limitMs = 10_000,
+    limitMs = 30_000,
   ): Promise<T> {
     const deadline = performance.now() + limitMs
     for (;;) {
