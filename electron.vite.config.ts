@@ -1,16 +1,13 @@
-import { existsSync } from 'node:fs'
 import react from '@vitejs/plugin-react'
-import { defineConfig, type UserConfig } from 'electron-vite'
+import { defineConfig } from 'electron-vite'
 
 // Named by hand: electron-vite would take them from the installed `electron` package, which may be
 // newer than the runtime that runs here (see docs/decisions on the Electron runtime).
 const NODE_TARGET = 'node20'
 const WINDOW_TARGET = 'chrome130'
 
-const ifThere = <T>(source: string, config: T) => (existsSync(source) ? config : undefined)
-
 export default defineConfig({
-  main: ifThere('src-main/index.ts', {
+  main: {
     build: {
       target: NODE_TARGET,
       outDir: 'out/main',
@@ -25,8 +22,8 @@ export default defineConfig({
         },
       },
     },
-  }),
-  preload: ifThere('src-main/preload.ts', {
+  },
+  preload: {
     build: {
       target: NODE_TARGET,
       outDir: 'out/preload',
@@ -39,8 +36,8 @@ export default defineConfig({
         output: { format: 'cjs', entryFileNames: '[name].cjs' },
       },
     },
-  }),
-  renderer: ifThere('src-renderer/index.html', {
+  },
+  renderer: {
     root: 'src-renderer',
     plugins: [react()],
     build: {
@@ -49,5 +46,5 @@ export default defineConfig({
       sourcemap: true,
       rollupOptions: { input: { index: 'src-renderer/index.html' } },
     },
-  }),
-} as UserConfig)
+  },
+})

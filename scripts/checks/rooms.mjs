@@ -36,12 +36,12 @@ export const ROOMS = {
   'src-main': {
     rooms: OF_A_HOST,
     node: true,
-    packages: ['electron', 'zod', 'pino', '@orpc/contract', '@orpc/server'],
+    packages: ['electron', 'zod', '@orpc/server'],
   },
   'src-server': {
     rooms: OF_A_HOST,
     node: true,
-    packages: ['zod', 'pino', 'ws', '@orpc/contract', '@orpc/server'],
+    packages: [],
   },
   'src-renderer': {
     rooms: SHARED,

@@ -40,7 +40,14 @@ export async function ensureBuild(places, step, lock, { force = false } = {}) {
   const stamp = await readJson(join(out, STAMP))
   if (!force && stamp?.sources === sources) return { skipped: 'nothing changed' }
 
-  const absent = Object.entries(ENTRIES).filter(([, source]) => !existsSync(join(root, source)))
+  const absent = Object.values(ENTRIES).filter((source) => !existsSync(join(root, source)))
+  if (absent.length > 0) {
+    throw new GroundError(
+      'ENTRY_MISSING',
+      `Nothing can be built without ${absent.join(', ')}.`,
+      'Bring the files back (git status shows what is missing), or change scripts/ground/entries.mjs.',
+    )
+  }
   // As deep as `out`, so that the source maps' relative paths are right after the move.
   const fresh = join(root, '.out-new')
   await rm(fresh, { recursive: true, force: true })
@@ -64,9 +71,7 @@ export async function ensureBuild(places, step, lock, { force = false } = {}) {
       },
     )
   }
-  const unmade = Object.entries(ENTRIES)
-    .filter(([made, source]) => existsSync(join(root, source)) && !existsSync(join(fresh, made)))
-    .map(([made]) => made)
+  const unmade = Object.keys(ENTRIES).filter((made) => !existsSync(join(fresh, made)))
   if (unmade.length > 0) {
     throw new GroundError(
       'BUILD_INCOMPLETE',
@@ -74,15 +79,8 @@ export async function ensureBuild(places, step, lock, { force = false } = {}) {
       'Compare electron.vite.config.ts and vite.node.config.ts with scripts/ground/entries.mjs.',
     )
   }
-  if (absent.length === 0) await writeJson(join(fresh, STAMP), { sources })
+  await writeJson(join(fresh, STAMP), { sources })
   await replaceFolder(fresh, out, places.scratch)
-  if (absent.length > 0) {
-    throw new GroundError(
-      'ENTRY_MISSING',
-      `Built without ${absent.map(([, source]) => source).join(', ')}, which is missing.`,
-      'Bring the files back (git status shows what is missing), or change scripts/ground/entries.mjs.',
-    )
-  }
   return ''
 }
 
