@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
 import { join, posix } from 'node:path'
-import { listFiles } from '../ground/files.mjs'
+import { listFiles, readIfThere } from '../ground/files.mjs'
 import { importsOf } from './imports.mjs'
 import { ROOMS, TEST_PACKAGES, TEST_ROOMS } from './rooms.mjs'
 
@@ -30,8 +30,9 @@ export async function checkRooms(root, rooms = ROOMS) {
     if (sources.length === 0) problems.push(`${name}: the room is missing, or holds no source`)
     files += sources.length
     for (const path of sources) {
-      const text = await readFile(join(root, name, path), 'utf8')
-      problems.push(...checkFile(`${name}/${path}`, text, name, rooms))
+      const content = await readIfThere(join(root, name, path))
+      if (content === undefined) continue
+      problems.push(...checkFile(`${name}/${path}`, content.toString('utf8'), name, rooms))
     }
   }
   for (const entry of await readdir(root, { withFileTypes: true })) {
