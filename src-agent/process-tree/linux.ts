@@ -9,7 +9,9 @@ import type { ProcessRow } from './process-table.ts'
 export function readLinuxProcess(pid: number): ProcessRow | null {
   const stat = readProc(`/proc/${pid}/stat`)
   const row = stat === null ? null : parseStat(stat)
-  return row === null ? null : { ...row, mark: readMark(pid) }
+  if (stat === null || row === null) return null
+  // A thread of the kernel has no environment; on a small machine they are most of the table.
+  return { ...row, mark: isKernelThread(stat) ? null : readMark(pid) }
 }
 
 /** The identity alone, without the environment. */
@@ -26,6 +28,14 @@ export function readLinuxTable(): ProcessRow[] {
     if (row !== null) rows.push(row)
   }
   return rows
+}
+
+/** PF_KTHREAD of the kernel's flags. */
+const KERNEL_THREAD = 0x00200000
+
+function isKernelThread(stat: string): boolean {
+  const flags = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 7)[6]
+  return (Number(flags) & KERNEL_THREAD) !== 0
 }
 
 /** Reads a line of `/proc/<pid>/stat`; null for a zombie. The name in parentheses may hold anything. */

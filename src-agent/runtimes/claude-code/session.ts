@@ -40,6 +40,8 @@ const INTERRUPT_END_MS = 3_000
 const TOOLS_GRACE_MS = 400
 /** A refused login is tried once more by the runtime, since a token may just have been renewed. */
 const LOGIN_ATTEMPTS = 2
+/** When, between two turns, the processes are noted that an interrupt of the next one must leave. */
+const HELPERS_AFTER_MS = 250
 const STOP_TURN_MS = 1_000
 const STOP_EXIT_MS = 1_000
 const END_TREE = { graceMs: 1_000, limitMs: 10_000 }
@@ -194,7 +196,10 @@ export class ClaudeCodeSession implements RuntimeSession {
     this.#requests.clear()
     this.#watch?.turnOver()
     for (const resolve of this.#turnEnded.splice(0)) resolve()
-    if (!this.#process.gone) void this.#rememberHelpers()
+    // Reading every process of the machine must not delay a message that follows at once.
+    setTimeout(() => {
+      if (!this.#process.gone && !this.#normalizer.turnRuns) void this.#rememberHelpers()
+    }, HELPERS_AFTER_MS).unref()
   }
 
   #asked(line: ControlRequestLine, at: Instant): void {
