@@ -17,8 +17,9 @@ const OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 const STDERR_KEPT = 64 * 1024
 /** How long git may take to clean up after SIGTERM. */
 const KILL_GRACE_MS = 2_000
-/** A daemon that git left behind (an ssh master) may hold the pipes open for ever. */
-const PIPE_GRACE_MS = 500
+/** A daemon that git left behind (an ssh master) may hold the pipes open for ever: this long they may be silent. */
+const SILENT_LOOKS = 4
+const SILENT_LOOK_MS = 250
 
 export type GitOptions = {
   cwd: string
@@ -168,7 +169,7 @@ async function runOnce(
   if (options.input !== undefined) child.stdin?.end(options.input)
 
   try {
-    const exitCode = await exitOf(child)
+    const exitCode = await exitOf(child, () => bytes + errors.bytes())
     if (failure !== undefined) throw failure
     return { exitCode, stdout: Buffer.concat(output), stderr: errors.text() }
   } catch (error) {
@@ -181,14 +182,23 @@ async function runOnce(
   }
 }
 
-function exitOf(child: ChildProcess): Promise<number> {
+/** Resolves when everything that it printed was read, which `read` counts. */
+function exitOf(child: ChildProcess, read: () => number): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code, signal) => {
       const done = () => resolve(code ?? (signal === null ? 1 : 128))
-      const grace = setTimeout(done, PIPE_GRACE_MS)
+      let timer: NodeJS.Timeout
+      const look = (before: number, silent: number) => {
+        timer = setTimeout(() => {
+          const now = read()
+          if (now === before && silent + 1 >= SILENT_LOOKS) done()
+          else look(now, now === before ? silent + 1 : 0)
+        }, SILENT_LOOK_MS)
+      }
+      look(read(), 0)
       child.once('close', () => {
-        clearTimeout(grace)
+        clearTimeout(timer)
         done()
       })
     })
@@ -225,8 +235,11 @@ function killGroup(pid: number, name: NodeJS.Signals): void {
 function collectLines(onLine: ((line: string) => void) | undefined) {
   let kept = ''
   let line = ''
+  let bytes = 0
   return {
+    bytes: () => bytes,
     add(chunk: Buffer): void {
+      bytes += chunk.length
       const text = chunk.toString('utf8')
       kept += text
       if (kept.length > STDERR_KEPT) {

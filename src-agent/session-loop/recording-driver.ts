@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Delivery, RuntimeReport } from '../../src-shared/agent-wire.ts'
 import type { DeliveryId } from '../../src-shared/ids.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
@@ -144,7 +143,3 @@ export class RecordingDriver implements Driver {
 }
 
 const NOTHING: Recovery = { signals: [], openDelivery: null }
-
-export function newUuid(): string {
-  return randomUUID()
-}

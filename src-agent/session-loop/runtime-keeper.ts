@@ -19,7 +19,7 @@ export const RUNTIME_LIMITS = {
   send: 30_000,
   /** From a message that was handed over to the turn that it begins. */
   turnStart: 120_000,
-  interrupt: 5_000,
+  interrupt: 8_000,
   stop: 15_000,
   kill: 10_000,
 } as const

@@ -212,6 +212,14 @@ describe('a workspace of an earlier run', () => {
     expect(await isThere(join(workspaceDir, 'uncommitted.txt'))).toBe(true)
   })
 
+  it('gets the mirror back that it borrows from', async () => {
+    sample = await makeSample()
+    await open()
+    await rm(sample.plan().mirrorDir, { recursive: true })
+    expect((await open()).fresh).toBe(false)
+    expect(await sample.sh(sample.plan().workspaceDir, 'log', '--format=%s')).toBe('Change main')
+  })
+
   it('is refused when it is not whole, or of another session', async () => {
     sample = await makeSample()
     await open()

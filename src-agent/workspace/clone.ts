@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
+import { withoutCredentials } from '../git/redact.ts'
 import { GIT_LIMITS, type Git } from '../git/run.ts'
 import { guardWorkspace, kindOf, newFolderFor, removeTree, sweepFolders } from './folders.ts'
 import { configSection, refreshMirror, tellProgress } from './mirror.ts'
@@ -27,7 +28,12 @@ export async function openWorkspace(
 ): Promise<OpenWorkspace> {
   await guardWorkspace(plan.dataDir, plan.workspaceDir)
   if ((await kindOf(plan.workspaceDir)) === 'folder') {
-    return { record: await keptRecord(plan), fresh: false }
+    const record = await keptRecord(plan)
+    // It cannot be read without the objects that it borrows.
+    if ((await kindOf(plan.mirrorDir)) === 'nothing') {
+      await refreshMirror(git, plan, report, signal)
+    }
+    return { record, fresh: false }
   }
   await sweepFolders(plan.dataDir)
   const refs = await refreshMirror(git, plan, report, signal)
@@ -116,7 +122,7 @@ async function findStart(
 export function foreignBranch(plan: { repo: string; branch: string }, commit: string): BalletError {
   return new BalletError({
     code: 'branch.foreign',
-    message: `${plan.repo} has a branch ${plan.branch} at ${commit.slice(0, 12)} that Ballet did not push.`,
+    message: `${withoutCredentials(plan.repo)} has a branch ${plan.branch} at ${commit.slice(0, 12)} that Ballet did not push.`,
     hint: 'Ballet writes to no branch of others. Rename or delete it on the remote, then try again.',
   })
 }

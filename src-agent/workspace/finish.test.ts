@@ -11,6 +11,7 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createGit } from '../git/run.ts'
 import { openWorkspace } from './clone.ts'
 import { commitAndPush } from './finish.ts'
 import { removeIfPushed } from './removal.ts'
@@ -204,6 +205,25 @@ describe('finish', () => {
       ),
     })
     expect(await onRemote('branch', '--format=%(refname:short)')).toBe('main')
+  })
+
+  it('uploads large files, and refuses when that fails', async () => {
+    const lfs = join(sample.folder, 'bin', 'git-lfs')
+    await writeFiles(join(sample.folder, 'bin'), {
+      'git-lfs': `#!/bin/sh\necho "$@" >> '${lfs}.log'\ntest ! -e '${lfs}.broken'\n`,
+      'git-lfs.broken': '',
+    })
+    await chmod(lfs, 0o755)
+    const env = { ...sample.env, PATH: `${join(sample.folder, 'bin')}:${sample.env.PATH}` }
+    const git = createGit({ env })
+    await mkdir(join(work, '.git', 'lfs', 'objects'), { recursive: true })
+    await writeFiles(work, { 'b.txt': 'b' })
+    const finishIt = () => commitAndPush(git, sample.plan(), 'Work', sample.report, never)
+    await expect(finishIt()).rejects.toEqual(refusedWith('git.failed'))
+    expect(await onRemote('branch', '--format=%(refname:short)')).toBe('main')
+    await rm(`${lfs}.broken`)
+    const pushed = await finishIt()
+    expect(await readFile(`${lfs}.log`, 'utf8')).toContain(`push origin ${pushed}\n`)
   })
 
   it('gets over a lock that a killed git left behind', async () => {

@@ -3,6 +3,7 @@ import { appendFile, mkdir, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { parseGitProgress } from '../git/progress.ts'
+import { withoutCredentials } from '../git/redact.ts'
 import { GIT_LIMITS, type Git } from '../git/run.ts'
 import { unlockedText } from '../git/stale-locks.ts'
 import { kindOf, removeTree } from './folders.ts'
@@ -65,7 +66,7 @@ async function makeMirror(
   signal: AbortSignal,
 ): Promise<void> {
   const { mirrorDir, repo } = plan
-  report.step('clone', 'started', `Fetching ${repo} for the first time`)
+  report.step('clone', 'started', `Fetching ${withoutCredentials(repo)} for the first time`)
   const fresh = `${mirrorDir}.new`
   // Whoever began it has died: this process holds the lock.
   await removeTree(fresh)
@@ -175,7 +176,7 @@ export function unknownBranch(repo: string, branch: string, known: readonly stri
   const near = nearNames(branch, known)
   return new BalletError({
     code: 'branch.unknown',
-    message: `${repo} has no branch ${branch}.`,
+    message: `${withoutCredentials(repo)} has no branch ${branch}.`,
     hint: `Name a branch that exists on the remote, such as ${near.join(', ')}.`,
   })
 }
@@ -183,7 +184,7 @@ export function unknownBranch(repo: string, branch: string, known: readonly stri
 export function emptyRemote(repo: string): BalletError {
   return new BalletError({
     code: 'remote.empty',
-    message: `${repo} is empty: it has no branch to start from.`,
+    message: `${withoutCredentials(repo)} is empty: it has no branch to start from.`,
     hint: 'Push a first commit to it (a README is enough), then try again.',
   })
 }

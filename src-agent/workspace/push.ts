@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
+import { withoutCredentials } from '../git/redact.ts'
 import { type Git, gitFailure } from '../git/run.ts'
 import { unlockedText } from '../git/stale-locks.ts'
 import { foreignBranch } from './clone.ts'
@@ -107,7 +108,7 @@ async function mayFollow(
 function movedBranch({ repo, branch }: WorkspacePlan): BalletError {
   return new BalletError({
     code: 'push.rejected',
-    message: `The branch ${branch} of ${repo} was moved by somebody else, so nothing was written to it.`,
+    message: `The branch ${branch} of ${withoutCredentials(repo)} was moved by somebody else, so nothing was written to it.`,
     hint: 'Look at the branch on the remote; have the agent merge it, or delete it there, then try again. The workspace is kept.',
   })
 }
@@ -159,7 +160,7 @@ function notArrived(plan: WorkspacePlan, commit: string, tip: string | null): Ba
   const where = tip === null ? 'is not there' : `stands at ${tip.slice(0, 12)}`
   return new BalletError({
     code: 'push.rejected',
-    message: `git pushed ${commit.slice(0, 12)}, but the branch ${plan.branch} of ${plan.repo} ${where}.`,
+    message: `git pushed ${commit.slice(0, 12)}, but the branch ${plan.branch} of ${withoutCredentials(plan.repo)} ${where}.`,
     hint: 'Something on the remote moved it. Look at the branch there, then try again. The workspace is kept.',
   })
 }
