@@ -157,11 +157,11 @@ describe('a session of the real Claude Code', () => {
   it('interrupts a tool: its processes are gone within a second, and the conversation goes on', async () => {
     await start()
     const [runtime] = await session.processes()
-    const command = 'setsid sleep 300 & sleep 300 & sleep 300'
+    const command = 'setsid sleep 300 & env -i setsid /bin/sleep 300 & sleep 300 & sleep 300'
     await session.send(deliveryOf(scripted('Wait.', [{ tool: 'Bash', input: { command } }])))
     await scene.waitFor(
-      'three sleeps',
-      async () => (await scene.tools(runtime?.pid ?? 0)).length >= 4,
+      'four sleeps',
+      async () => (await scene.tools(runtime?.pid ?? 0)).length >= 5,
     )
     const begin = performance.now()
     const interrupting = session.interrupt()

@@ -7,6 +7,7 @@ import {
   endProcesses,
   endTree,
   identityKey,
+  isRunning,
   type Marker,
   processesWith,
 } from '../../process-tree/index.ts'
@@ -288,14 +289,19 @@ export class ClaudeCodeSession implements RuntimeSession {
   /** Looks after an interrupt that no process of the turn's tools is left, and kills what is. */
   async #sweepTools(): Promise<void> {
     const begin = performance.now()
+    // One that dropped its environment cannot be found any more when its parent is gone: what is seen now counts.
+    const seen = await this.#strays()
+    const left = async () => {
+      const running = await Promise.all(seen.map(isRunning))
+      return [...seen.filter((_, index) => running[index]), ...(await this.#strays())]
+    }
     while (performance.now() - begin < TOOLS_GRACE_MS) {
       if (this.#process.gone) return
-      if (!this.#normalizer.turnRuns && (await this.#strays()).length === 0) return
+      if (!this.#normalizer.turnRuns && (await left()).length === 0) return
       await sleep(25)
     }
-    if ((await this.#strays()).length === 0) return
     try {
-      await endProcesses(() => this.#strays(), KILL_TREE)
+      await endProcesses(left, KILL_TREE)
     } catch (error) {
       this.#tellSurvivors(error)
     }
