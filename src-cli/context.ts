@@ -8,6 +8,9 @@ import type { World } from './world.ts'
 /** How long a command waits for its answer; looking at a remote and pushing have limits of their own below it. */
 export const ANSWER_LIMIT_MS = 180_000
 
+/** How long a command waits for a session to end: pushing a lot over a slow line takes its time. */
+export const END_LIMIT_MS = 600_000
+
 export type GlobalOptions = { data?: string; json?: boolean }
 
 /** What every command works with. */

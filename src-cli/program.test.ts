@@ -107,8 +107,14 @@ describe('what a command asks and prints', () => {
     ['ticket start', 'tickets', 'start', session, session.id],
     ['ticket delete', 'tickets', 'delete', ticket, 'deleted'],
     ['session show', 'sessions', 'show', session, session.branch],
-    ['session stop', 'sessions', 'stop', session, session.state],
-    ['session finish', 'sessions', 'finish', session, session.state],
+    ['session stop', 'sessions', 'stop', { ...session, state: 'parked' as const }, 'parked'],
+    [
+      'session finish',
+      'sessions',
+      'finish',
+      { ...session, state: 'finished' as const },
+      'finished',
+    ],
   ])(
     '%s names the thing and prints what became of it',
     async (words, group, name, record, told) => {

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
-import type { Session } from '../../src-shared/records.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
-import type { Client } from '../connection.ts'
+import { awaitEnd } from '../await-end.ts'
 import { type Context, createContext } from '../context.ts'
 import { followTimeline } from '../follow.ts'
 import type { CommandRunner } from '../program.ts'
@@ -10,7 +9,6 @@ import { jsonTimeline, textTimeline } from '../timeline-printer.ts'
 
 /** The longest that the demo's one turn and its push may take. */
 const DEMO_LIMIT_MS = 180_000
-const FINISH_LIMIT_MS = 60_000
 
 export function addDemoCommand(program: Command, run: CommandRunner): void {
   program
@@ -79,31 +77,13 @@ async function showDemo(context: Context, stop: AbortSignal): Promise<void> {
       end.hint,
     )
   }
-  const finished = await context.ask((client) => finish(client, session, context, limit))
+  const told = await context.ask((client) =>
+    client.sessions.finish({ ref: session.id }, { signal: limit }),
+  )
+  const finished = await awaitEnd(context, told, 'finish')
   print.say('')
   for (const text of seen.changes()) print.say(text)
-  print.say(
-    finished.state === 'finished'
-      ? `Committed and pushed to ${finished.branch} of the sample repository.`
-      : `The work is in ${finished.workspace ?? 'the workspace'} (${finished.state}: ${finished.reason}).`,
-  )
-}
-
-/** Finishes the session and waits until it is, since pushing takes a moment. */
-async function finish(
-  client: Client,
-  { id }: Session,
-  { world }: Context,
-  signal: AbortSignal,
-): Promise<Session> {
-  await client.sessions.finish({ ref: id }, { signal })
-  const since = world.monotonic()
-  for (;;) {
-    const session = await client.sessions.show({ ref: id }, { signal })
-    const isOver = ['finished', 'failed', 'cancelled'].includes(session.state)
-    if (isOver || world.monotonic() - since > FINISH_LIMIT_MS) return session
-    await world.sleep(100, signal)
-  }
+  print.say(`Committed and pushed to ${finished.branch} of the sample repository.`)
 }
 
 type TurnEnd = Extract<EventBody, { kind: 'turn.ended' }>

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import { Reference } from '../../src-shared/ids.ts'
 import { SessionState } from '../../src-shared/records.ts'
+import { awaitEnd } from '../await-end.ts'
 import type { Context } from '../context.ts'
 import { followTimeline, readTimeline } from '../follow.ts'
 import type { CommandRunner } from '../program.ts'
@@ -45,10 +46,12 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
     )
     .argument('<session>', REFERENCE, parsed(Reference))
     .action(
-      run.steering(async ({ ask, print, world }, _options, ref: string) => {
-        const stopped = await ask((client, limit) =>
+      run.steering(async (context, _options, ref: string) => {
+        const { ask, print, world } = context
+        const told = await ask((client, limit) =>
           client.sessions.stop({ ref, commandId: world.uuid() }, limit),
         )
+        const stopped = await awaitEnd(context, told, 'stop')
         print.made(
           'session',
           stopped,
@@ -62,14 +65,16 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
     .description('commit and push its work, then remove its workspace')
     .argument('<session>', REFERENCE, parsed(Reference))
     .action(
-      run.steering(async ({ ask, print, world }, _options, ref: string) => {
-        const finished = await ask((client, limit) =>
+      run.steering(async (context, _options, ref: string) => {
+        const { ask, print, world } = context
+        const told = await ask((client, limit) =>
           client.sessions.finish({ ref, commandId: world.uuid() }, limit),
         )
+        const finished = await awaitEnd(context, told, 'finish')
         print.made(
           'session',
           finished,
-          `${finished.ticket}: ${finished.state} ${finished.reason}`.trim(),
+          `${finished.ticket} is finished: its work is on ${finished.branch}.`,
         )
       }),
     )
