@@ -12,7 +12,8 @@ export type CommittedRow = { [T in TableName]: { table: T; row: StoredRow<T> } }
 
 type Kept = { readonly [T in TableName]: Map<string, StoredRow<T>> }
 
-const isLarge = (row: StoredRow<TableName>) =>
+/** Not worth its place in memory. */
+export const isLarge = (row: StoredRow<TableName>) =>
   ('body' in row && row.body.length > LARGE) || ('text' in row && row.text.length > LARGE)
 
 /**

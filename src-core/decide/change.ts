@@ -14,6 +14,10 @@ export type Change = Omit<Commit, 'at' | 'expected' | 'receipt'> & { tell: reado
 /** A decision that nothing refused; without a change there was nothing left to do. */
 export type Decision<T> = { change: Change | null; answer: T }
 
+/** Effects that go into the outbox: they may be carried out again after a restart. */
+export const TICKET_DELETE = 'ticket.delete'
+export const MIRROR_REMOVE = 'mirror.remove'
+
 export function changeOf(parts: Partial<Change>): Change {
   return {
     durability: 'domain',

@@ -3,7 +3,7 @@ import type { ProjectSettings } from '../../src-shared/records.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import type { ProjectRow } from '../storage/rows.ts'
-import { changeOf, type Decision } from './change.ts'
+import { changeOf, type Decision, MIRROR_REMOVE } from './change.ts'
 import { folded } from './references.ts'
 
 const KEY_LIMIT = 10
@@ -114,7 +114,7 @@ export function deleteProject(
     answer: project,
     change: changeOf({
       deletes: [{ table: 'project', id: project.id }],
-      outbox: [{ id: ids.uuid(), effect: 'mirror.remove', data: { project: project.id } }],
+      outbox: [{ id: ids.uuid(), effect: MIRROR_REMOVE, data: { project: project.id } }],
     }),
   })
 }

@@ -165,7 +165,9 @@ export class AgentSlot {
     this.#life = null
     this.#hold = null
     this.#reason = detail
-    if (!this.#stopping) {
+    if (this.#stopping) this.#ports.log.info(`${this.id} ${detail}`)
+    else {
+      this.#ports.log.warn(`${this.id} ${detail}`, { ...hold })
       const delay = this.#backoff.next()
       this.#restarts += 1
       this.#cancelRestart = this.#ports.clock.after(delay, () => this.launch())

@@ -39,7 +39,6 @@ export class Fleet {
           message: (slot, message) => this.#message(slot, message),
           gone: (slot, hold, detail) => {
             this.#probes.lost(slot)
-            this.#log.warn(detail, { lease: hold?.lease, session: hold?.session })
             if (hold !== null) handlers.lost(slot, hold, detail)
           },
           changed: (slot) => handlers.changed(slot.id),

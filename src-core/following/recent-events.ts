@@ -4,7 +4,7 @@ import type { TimelineEvent } from '../../src-shared/timeline.ts'
 const EVENTS = 512
 const SESSIONS = 64
 /** A rough size of what is kept of one session, in UTF-16 code units. */
-const SIZE = 1_000_000
+const SIZE = 250_000
 
 type Recent = { events: TimelineEvent[]; last: number; size: number }
 

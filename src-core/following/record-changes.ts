@@ -1,16 +1,26 @@
 import type { Committed } from '../commit/committer.ts'
-import type { CommittedRow } from '../commit/row-cache.ts'
-import type { TableName } from '../storage/rows.ts'
+import { type CommittedRow, isLarge } from '../commit/row-cache.ts'
+import { isOpenInput } from '../project/views.ts'
 
 /** How many changed records are kept. */
 const LIMIT = 2_000
 
-/** A changed row; null when it is gone. */
 export type ChangedRow = Exclude<CommittedRow, { table: 'lease' }>
+export type RecordTable = ChangedRow['table']
+
+/** A changed record: its row, that it is gone, or, where the row is large, that it is to be read. */
 export type RecordEntry = { change: number } & (
-  | { gone: false; row: ChangedRow }
-  | { gone: true; table: Exclude<TableName, 'lease'>; id: string }
+  | { is: 'row'; row: ChangedRow }
+  | { is: 'gone' | 'large'; table: RecordTable; id: string }
 )
+
+const entryOf = (changed: ChangedRow): { is: 'row'; row: ChangedRow } | Named => {
+  const { table, row } = changed
+  if (table === 'input' && !isOpenInput(row)) return { is: 'gone', table, id: row.id }
+  return isLarge(row) ? { is: 'large', table, id: row.id } : { is: 'row', row: changed }
+}
+
+type Named = { is: 'gone' | 'large'; table: RecordTable; id: string }
 
 /** The records that changed lately, each once, with its latest row; so that who follows closely never asks storage. */
 export class RecordChanges {
@@ -34,12 +44,12 @@ export class RecordChanges {
     let changed = false
     for (const row of rows) {
       if (row.table === 'lease') continue
-      this.#put(`${row.table} ${row.row.id}`, { change, gone: false, row })
+      this.#put(`${row.table} ${row.row.id}`, { change, ...entryOf(row) })
       changed = true
     }
     for (const { table, id } of deletes) {
       if (table === 'lease') continue
-      this.#put(`${table} ${id}`, { change, gone: true, table, id })
+      this.#put(`${table} ${id}`, { change, is: 'gone', table, id })
       changed = true
     }
     // Changes without a record need no answer.

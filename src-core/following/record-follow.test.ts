@@ -154,6 +154,24 @@ test('secrets of a project stay with Core', async () => {
   expect(holder.of('project')).toMatchObject([{ envNames: ['A', 'TOKEN'] }])
 })
 
+test('a large body and a large message come with their changes', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const holder = new Holder()
+  await holder.ask(core)
+  await withTicket(core, { body: 'x'.repeat(1_000_000) })
+  await settle()
+  await holder.ask(core)
+  expect(holder.snapshots).toBe(1)
+  expect(held(holder)).toEqual(await everything(core))
+  await core.client.sessions.stop({ ref: 'SHOP-1' })
+  await core.launcher.holder('SHOP-1').then((agent) => agent.end('stopped'))
+  await settle()
+  await core.client.tickets.delete({ ref: 'SHOP-1' })
+  await holder.ask(core)
+  expect(holder.of('ticket')).toEqual([])
+  expect(holder.of('input')).toEqual([])
+})
+
 test('a cursor of an earlier start of the host goes on, also over what was deleted', async () => {
   const first = await startTestCore({ agents: 3 })
   const holder = new Holder()

@@ -7,8 +7,8 @@ import type { Clock } from '../ports.ts'
 import type { ViewJoins } from '../project/view-joins.ts'
 import { isOpenInput } from '../project/views.ts'
 import type { Storage } from '../storage/port.ts'
-import type { TableName, TicketRow } from '../storage/rows.ts'
-import { type ChangedRow, RecordChanges } from './record-changes.ts'
+import type { TicketRow } from '../storage/rows.ts'
+import { type ChangedRow, RecordChanges, type RecordTable } from './record-changes.ts'
 import { Wakeups } from './wakeups.ts'
 
 /** The agents as they are now. */
@@ -110,9 +110,16 @@ export class RecordFollower {
     if (recent === undefined) return this.#storedAfter(change)
     const changes: RecordChange[] = []
     for (const entry of recent) {
-      changes.push(entry.gone ? goneRecord(entry.table, entry.id) : await this.#record(entry.row))
+      if (entry.is === 'row') changes.push(await this.#record(entry.row))
+      else if (entry.is === 'gone') changes.push(goneRecord(entry.table, entry.id))
+      else changes.push(await this.#stored(entry.table, entry.id))
     }
     return changes
+  }
+
+  async #stored(table: RecordTable, id: string): Promise<RecordChange> {
+    const row = await this.#storage.row(table, id)
+    return row === undefined ? goneRecord(table, id) : this.#record({ table, row } as ChangedRow)
   }
 
   async #storedAfter(changedAfter: number): Promise<RecordChange[]> {
@@ -214,7 +221,7 @@ export class RecordFollower {
   }
 }
 
-function goneRecord(table: Exclude<TableName, 'lease'>, id: string): RecordChange {
+function goneRecord(table: RecordTable, id: string): RecordChange {
   switch (table) {
     case 'project':
       return { record: 'project', id: ProjectId.parse(id), value: null }

@@ -4,7 +4,7 @@ import { CommandId, ProjectId, TicketId } from '../../src-shared/ids.ts'
 import { Ticket } from '../../src-shared/records.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import { type Committer, receiptOf } from '../commit/committer.ts'
-import { changeOf } from '../decide/change.ts'
+import { changeOf, MIRROR_REMOVE, TICKET_DELETE } from '../decide/change.ts'
 import { checkTicketDeletion, deleteTicket } from '../decide/tickets.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { REMOVE_PROBE_MS } from '../limits.ts'
@@ -14,9 +14,6 @@ import type { Reaping } from '../sessions/reaping.ts'
 import type { OutboxEntry } from '../storage/port.ts'
 import type { SessionRow } from '../storage/rows.ts'
 import type { Effect } from './outbox.ts'
-
-export const TICKET_DELETE = 'ticket.delete'
-export const MIRROR_REMOVE = 'mirror.remove'
 
 export type EffectParts = {
   ports: CorePorts

@@ -393,6 +393,23 @@ test('what an agent left in the spool is stored once, before anything else', asy
   ).toHaveLength(2)
 })
 
+test('an agent may leave more than one message carries', async () => {
+  const first = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await working(first)
+  await settle()
+  const from = (agent.heard('items.ack').at(-1)?.n ?? 0) + 1
+  const item = {
+    type: 'event',
+    at: first.clock.now(),
+    event: { kind: 'assistant.text', turn: 1, text: 'left' },
+  }
+  const content = { lease: agent.spec().lease, from, items: Array(2_500).fill(item), blobs: [] }
+  const second = await first.restart({ spool: [{ name: 'many.json', content }] })
+  const { last } = await second.client.timeline.page({ session: ticket.key, limit: 1 })
+  expect(last).toBeGreaterThan(2_500)
+  expect(second.spool).toEqual([])
+})
+
 test('batches that come twice, overlap, or leave a gap are stored once and in order', async () => {
   const core = await startTestCore({ agents: 1 })
   const { ticket, agent } = await working(core)

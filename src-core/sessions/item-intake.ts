@@ -224,6 +224,7 @@ export class ItemIntake {
       // The end of the lease is the one thing left to store; when that fails, the next start does it.
       inbox.loss = null
       this.#inboxes.delete(lease)
+      this.#problems.clear(`items ${lease}`)
       this.#handlers.broken(lease, 'told what cannot be stored')
       return
     }

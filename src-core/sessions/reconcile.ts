@@ -1,4 +1,5 @@
-import { ItemBatch } from '../../src-shared/agent-wire.ts'
+import { z } from 'zod'
+import { AgentItem, ItemBatch } from '../../src-shared/agent-wire.ts'
 import { accept } from '../../src-shared/refusal.ts'
 import type { Committer } from '../commit/committer.ts'
 import { SessionDraft } from '../decide/session-draft.ts'
@@ -7,6 +8,9 @@ import type { ItemIntake } from './item-intake.ts'
 import { loadFacts } from './session-facts.ts'
 
 type Parts = { committer: Committer; intake: ItemIntake }
+
+/** What is left may be more than one message carries. */
+const Spooled = ItemBatch.extend({ items: z.array(AgentItem).min(1) })
 
 const RESTARTED = { reason: 'host restarted', detail: 'the host was restarted' } as const
 
@@ -26,7 +30,7 @@ export async function reconcile(ports: CorePorts, parts: Parts): Promise<void> {
 /** What agents that lost their host left, each item once. A file that helps nobody is removed too. */
 async function storeSpool({ spool, log }: CorePorts, { intake }: Parts): Promise<void> {
   for (const { name, content } of await spool.read()) {
-    const batch = ItemBatch.safeParse(content)
+    const batch = Spooled.safeParse(content)
     if (!batch.success) {
       log.error('a file of the spool does not decode and is left where it is', {
         name,

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRouterClient, ORPCError } from '@orpc/server'
 import { afterEach } from 'vitest'
-import type { Instant } from '../../src-shared/ids.ts'
 import { Refusal } from '../../src-shared/refusal.ts'
 import { Settings } from '../../src-shared/settings.ts'
 import { createCore } from '../create-core.ts'
@@ -151,5 +150,3 @@ export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
   }
   throw new Error('the call was not refused')
 }
-
-export const at: Instant = '2026-11-29T12:00:00.000Z'
