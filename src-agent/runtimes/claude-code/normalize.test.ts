@@ -47,6 +47,14 @@ describe('the beginning of a turn', () => {
     expect(tell(run([{ type: 'system', subtype: 'init' }], normalizer))).toEqual(['turn.started 1'])
   })
 
+  it('may come after the interrupt of it', () => {
+    const normalizer = newNormalizer()
+    normalizer.expect(delivery)
+    normalizer.interrupting()
+    run([start], normalizer)
+    expect(tell(normalizer.died(at(200), 'killed', 'go on')).at(-1)).toBe('turn.ended interrupted')
+  })
+
   it('a result without a turn is none', () => {
     expect(run([completed])).toEqual([])
   })

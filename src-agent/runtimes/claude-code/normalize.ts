@@ -64,6 +64,8 @@ export class Normalizer {
   #lastRateLimit = ''
   #turn: Turn | null = null
   #expected: DeliveryId | null = null
+  /** The expected turn was interrupted before it began. */
+  #interruptsExpected = false
 
   constructor(options: { cwd: string; mask: SecretMask }) {
     this.#entries = new EntryMaker(options.cwd, options.mask)
@@ -82,6 +84,7 @@ export class Normalizer {
   /** A message with this id is being written: the next turn is its. */
   expect(delivery: DeliveryId): void {
     this.#expected = delivery
+    this.#interruptsExpected = false
   }
 
   /** The message was certainly not written. */
@@ -89,9 +92,10 @@ export class Normalizer {
     this.#expected = null
   }
 
-  /** A person interrupts the turn. */
+  /** A person interrupts the turn, or the one that is about to begin. */
   interrupting(): void {
     if (this.#turn !== null) this.#turn.interrupting = true
+    else if (this.#expected !== null) this.#interruptsExpected = true
   }
 
   /** The running turn is being ended for this reason, whatever its result will say. */
@@ -173,13 +177,14 @@ export class Normalizer {
   #begin(at: Instant): DriverSignal[] {
     if (this.#turn !== null) return []
     const deliveries = this.#expected === null ? [] : [this.#expected]
-    this.#expected = null
     this.#turn = {
       startedAt: Date.parse(at),
       ended: null,
-      interrupting: false,
+      interrupting: this.#interruptsExpected,
       limitUntil: undefined,
     }
+    this.#expected = null
+    this.#interruptsExpected = false
     return [{ type: 'turn.started', at, deliveries }]
   }
 
