@@ -9,6 +9,10 @@ const WINDOW_TARGET = 'chrome130'
 export default defineConfig({
   main: {
     build: {
+      // Bundled for the same reason as in vite.node.config.ts.
+      externalizeDeps: {
+        exclude: ['@orpc/client', '@orpc/contract', '@orpc/server', 'uuid', 'ws', 'zod'],
+      },
       target: NODE_TARGET,
       outDir: 'out/main',
       minify: false,
