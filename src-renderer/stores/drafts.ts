@@ -10,7 +10,25 @@ export function draftOf(owner: string): string {
   return typeof stored === 'string' ? stored : ''
 }
 
+const unwritten = new Set<string>()
+let timer: ReturnType<typeof setTimeout> | undefined
+/** Long texts take time to write; while somebody types they wait this long. */
+const WRITE_AFTER_MS = 400
+
+function writeDrafts(): void {
+  clearTimeout(timer)
+  timer = undefined
+  for (const owner of unwritten) {
+    const text = drafts.get(owner) ?? ''
+    remember(`draft.${owner}`, text === '' ? undefined : text)
+  }
+  unwritten.clear()
+}
+
 export function keepDraft(owner: string, text: string): void {
   drafts.set(owner, text)
-  remember(`draft.${owner}`, text === '' ? undefined : text)
+  unwritten.add(owner)
+  timer ??= setTimeout(writeDrafts, WRITE_AFTER_MS)
 }
+
+if (typeof window !== 'undefined') window.addEventListener('pagehide', writeDrafts)

@@ -30,9 +30,27 @@ export function isRefused(error: unknown): boolean {
   return error instanceof ORPCError && error.code === 'REFUSED' && isRefusal(error.data)
 }
 
+/** What the contract's schema found wrong with what was sent. */
+function issuesOf(data: unknown): string | undefined {
+  if (typeof data !== 'object' || data === null || !('issues' in data)) return undefined
+  if (!Array.isArray(data.issues)) return undefined
+  const found = data.issues.flatMap((issue: unknown) =>
+    typeof issue === 'object' && issue !== null && 'message' in issue
+      ? [String(issue.message)]
+      : [],
+  )
+  return found.length === 0 ? undefined : found.join('; ')
+}
+
 /** What a failed call says to people: Core's refusal, or that the call itself failed and what to do. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof ORPCError && isRefusal(error.data)) return error.data
+  if (error instanceof ORPCError && error.code === 'BAD_REQUEST') {
+    return {
+      code: 'input.invalid',
+      message: `The host does not take this: ${issuesOf(error.data) ?? error.message}`,
+    }
+  }
   if (error instanceof ORPCError) {
     return {
       code: 'host.failed',

@@ -6,6 +6,8 @@ export type HighlightAnswer = { id: number; lines: Token[][] | null; problem?: s
 /** Longer blocks stay uncoloured: nobody reads them for their colours. */
 const LENGTH_LIMIT = 60_000
 const REMEMBERED = 200
+/** A grammar that takes longer leaves its block uncoloured. */
+const LIMIT_MS = 10_000
 
 let worker: Worker | null | undefined
 let lastId = 0
@@ -22,12 +24,10 @@ function startWorker(): Worker | null {
   }
   worker.addEventListener('message', (event: MessageEvent<HighlightAnswer>) => {
     waiting.get(event.data.id)?.(event.data.lines)
-    waiting.delete(event.data.id)
   })
   worker.addEventListener('error', () => {
     worker = null
-    for (const resolve of waiting.values()) resolve(null)
-    waiting.clear()
+    for (const give of [...waiting.values()]) give(null)
   })
   return worker
 }
@@ -49,7 +49,13 @@ export async function highlight(text: string, language: string): Promise<Token[]
   lastId += 1
   const id = lastId
   const lines = await new Promise<Token[][] | null>((resolve) => {
-    waiting.set(id, resolve)
+    const give = (found: Token[][] | null) => {
+      clearTimeout(limit)
+      waiting.delete(id)
+      resolve(found)
+    }
+    const limit = setTimeout(() => give(null), LIMIT_MS)
+    waiting.set(id, give)
     running.postMessage({ id, text, language } satisfies HighlightQuestion)
   })
   if (lines !== null) {

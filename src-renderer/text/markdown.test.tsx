@@ -63,7 +63,7 @@ describe('Markdown of an agent', () => {
     expect(code).toContain('Show all 5,000 lines')
   })
 
-  it('has no headings of its own among those of the turns', () => {
-    expect(html('# One\n\n## Two')).not.toMatch(/<h\d/)
+  it('has its headings below those of the turns', () => {
+    expect(html('# One\n\n## Two\n\n#### Four')).not.toMatch(/<h[123]/)
   })
 })

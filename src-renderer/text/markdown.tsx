@@ -61,12 +61,13 @@ const components: Components = {
       {checked ? '☑' : '☐'}
     </span>
   ),
-  h1: ({ children }) => <p className="md-h md-h1">{children}</p>,
-  h2: ({ children }) => <p className="md-h md-h2">{children}</p>,
-  h3: ({ children }) => <p className="md-h">{children}</p>,
-  h4: ({ children }) => <p className="md-h">{children}</p>,
-  h5: ({ children }) => <p className="md-h">{children}</p>,
-  h6: ({ children }) => <p className="md-h">{children}</p>,
+  // Below the headings of the turns, which are of the third level.
+  h1: ({ children }) => <h4 className="md-h md-h1">{children}</h4>,
+  h2: ({ children }) => <h5 className="md-h md-h2">{children}</h5>,
+  h3: ({ children }) => <h6 className="md-h">{children}</h6>,
+  h4: ({ children }) => <h6 className="md-h">{children}</h6>,
+  h5: ({ children }) => <h6 className="md-h">{children}</h6>,
+  h6: ({ children }) => <h6 className="md-h">{children}</h6>,
   table: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled by keyboard
     <section className="md-table" tabIndex={0} aria-label="Table">

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useLayoutEffect, useRef } from 'react'
 
 /** A modal dialog of the browser: it keeps the focus inside, closes with Escape and gives the focus back. */
 export function Dialog({
@@ -13,10 +13,13 @@ export function Dialog({
   children: ReactNode
 }) {
   const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Before the next key press arrives, so that what is typed at once goes into the dialog.
+  useLayoutEffect(() => {
     const dialog = element.current
     if (dialog === null || dialog.open) return
     dialog.showModal()
+    // The browser gives the focus to the dialog itself where its content is no form.
+    dialog.querySelector<HTMLElement>('input, button')?.focus()
     return () => dialog.close()
   }, [])
   return (

@@ -8,7 +8,11 @@ const clock = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 })
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const full = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  hourCycle: 'h23',
+})
 
 /** `$0.62`; amounts under a cent keep what is needed to tell them from nothing. */
 export function money(usd: number): string {

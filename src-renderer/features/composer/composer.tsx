@@ -8,6 +8,7 @@ import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
 import { Key } from '../../ui/key.tsx'
+import { joined, PastedList, usePasted } from '../../ui/pasted.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { counted } from '../../ui/words.ts'
 import { composerAct } from './keys.ts'
@@ -90,6 +91,8 @@ export function Composer({
 }) {
   const client = useClient()
   const [text, setText] = useState(() => draftOf(session))
+  const pasted = usePasted(session)
+  const isEmpty = text.trim() === '' && pasted.pieces.length === 0
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   /** The turn that was told to stop; until it ends the button says so. */
   const [stopping, setStopping] = useState<number | null>(null)
@@ -111,21 +114,26 @@ export function Composer({
   }, [focusRequest])
 
   const write = (value: string) => {
-    setText(value)
-    keepDraft(session, value)
+    const kept = pasted.keep(value)
+    setText(kept)
+    keepDraft(session, kept)
   }
 
   const send = async (interrupts: boolean) => {
-    const given = box.current?.value ?? text
-    if (given.trim() === '') return
+    const typed = box.current?.value ?? text
+    const pieces = pasted.pieces
+    const given = joined(typed, pieces)
+    if (given === '') return
     write('')
+    pasted.set([])
     setRefusal(null)
     if (interrupts) setStopping(turn)
     const problem = await give(client, session, given, interrupts)
     if (problem === null) return
     // What was written meanwhile stays, below what could not be sent.
     const since = draftOf(session)
-    write(since === '' ? given : `${given}\n\n${since}`)
+    write(since === '' ? typed : `${typed}\n\n${since}`)
+    pasted.set(pieces)
     setRefusal(problem)
     setStopping(null)
   }
@@ -151,6 +159,7 @@ export function Composer({
     >
       <NextInputs next={next} />
       {refusal === null ? null : <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />}
+      <PastedList pieces={pasted.pieces} onChange={pasted.set} />
       <textarea
         ref={box}
         className="comp-box"
@@ -159,6 +168,9 @@ export function Composer({
         placeholder={placeholders[state]}
         aria-label={placeholders[state]}
         onChange={(event) => write(event.target.value)}
+        onPaste={(event) => {
+          if (pasted.paste(event.clipboardData.getData('text/plain'))) event.preventDefault()
+        }}
         onKeyDown={(event) => {
           const act = composerAct({
             key: event.key,
@@ -183,13 +195,13 @@ export function Composer({
         >
           {isStopping ? 'Interrupting…' : 'Interrupt'} <Key keys="Escape" />
         </button>
-        {working && text.trim() !== '' ? (
+        {working && !isEmpty ? (
           <button type="button" className="btn" onClick={() => void send(true)}>
             Interrupt and send <Key keys="Mod+Shift+Enter" />
           </button>
         ) : null}
         <span className="grow" />
-        <button type="submit" className="btn btn-main" disabled={text.trim() === ''}>
+        <button type="submit" className="btn btn-main" disabled={isEmpty}>
           {state === 'waiting' ? 'Send' : 'Queue'} <Key keys="Enter" />
         </button>
       </div>

@@ -1,9 +1,10 @@
 import { Menu } from '@base-ui/react/menu'
 import type { Session } from '../../../src-shared/records.ts'
 import { useMinutes, useSeconds } from '../../stores/clock.ts'
-import { openBeside, openPage, useLayout } from '../../stores/layout.ts'
+import { focusPane, openBeside, openPage, toggleDetails, useLayout } from '../../stores/layout.ts'
 import { copyText } from '../../sync/bridge.ts'
 import type { SessionTimeline } from '../../sync/timeline.ts'
+import { keyText } from '../../ui/key.tsx'
 import { StateDot, StateWord, sessionLook } from '../../ui/state-dot.tsx'
 import { age, elapsed, money } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
@@ -17,6 +18,33 @@ function TurnTime({ since }: { since: string }) {
 
 function StateAge({ since }: { since: string }) {
   return <span>{age(useMinutes() - Date.parse(since))}</span>
+}
+
+function DetailsButton({ pane }: { pane: number }) {
+  return (
+    <button
+      type="button"
+      className="btn-quiet"
+      aria-label="Show or hide the details"
+      title={`Details (${keyText('Mod+I')})`}
+      onClick={() => {
+        focusPane(pane)
+        toggleDetails()
+      }}
+    >
+      <svg
+        width="14"
+        height="14"
+        viewBox="0 0 14 14"
+        aria-hidden="true"
+        fill="none"
+        stroke="currentColor"
+      >
+        <rect x="1.5" y="2.5" width="11" height="9" rx="1.5" />
+        <path d="M9 2.5v9" />
+      </svg>
+    </button>
+  )
 }
 
 export function SessionHead({
@@ -53,52 +81,55 @@ export function SessionHead({
       }
       meta={money(session.costUsd)}
       menu={
-        <Menu.Root>
-          <Menu.Trigger className="btn-quiet" aria-label={`More for ${session.ticket}`}>
-            ⋯
-          </Menu.Trigger>
-          <Menu.Portal>
-            <Menu.Positioner className="menu-place" align="end" sideOffset={4}>
-              <Menu.Popup className="menu">
-                <Menu.Item
-                  className="menu-item"
-                  onClick={() => openPage({ page: 'ticket', ticket: session.ticketId })}
-                >
-                  Ticket page
-                </Menu.Item>
-                {split ? null : (
+        <>
+          <DetailsButton pane={pane} />
+          <Menu.Root>
+            <Menu.Trigger className="btn-quiet" aria-label={`More for ${session.ticket}`}>
+              ⋯
+            </Menu.Trigger>
+            <Menu.Portal>
+              <Menu.Positioner className="menu-place" align="end" sideOffset={4}>
+                <Menu.Popup className="menu">
                   <Menu.Item
                     className="menu-item"
-                    onClick={() => openBeside({ page: 'ticket', ticket: session.ticketId })}
+                    onClick={() => openPage({ page: 'ticket', ticket: session.ticketId })}
                   >
-                    Ticket page beside
+                    Ticket page
                   </Menu.Item>
-                )}
-                <Menu.Item
-                  className="menu-item"
-                  onClick={() => void copyText(timelineMarkdown(timeline.store.getState().rows))}
-                >
-                  Copy timeline as Markdown
-                </Menu.Item>
-                <Menu.Separator className="menu-line" />
-                <Menu.Item
-                  className="menu-item"
-                  disabled={!isLive(session.state)}
-                  onClick={() => onConfirm('stop')}
-                >
-                  Stop session…
-                </Menu.Item>
-                <Menu.Item
-                  className="menu-item"
-                  disabled={session.state === 'finished' || session.state === 'cancelled'}
-                  onClick={() => onConfirm('finish')}
-                >
-                  Finish session…
-                </Menu.Item>
-              </Menu.Popup>
-            </Menu.Positioner>
-          </Menu.Portal>
-        </Menu.Root>
+                  {split ? null : (
+                    <Menu.Item
+                      className="menu-item"
+                      onClick={() => openBeside({ page: 'ticket', ticket: session.ticketId })}
+                    >
+                      Ticket page beside
+                    </Menu.Item>
+                  )}
+                  <Menu.Item
+                    className="menu-item"
+                    onClick={() => void copyText(timelineMarkdown(timeline.store.getState().rows))}
+                  >
+                    Copy timeline as Markdown
+                  </Menu.Item>
+                  <Menu.Separator className="menu-line" />
+                  <Menu.Item
+                    className="menu-item"
+                    disabled={!isLive(session.state)}
+                    onClick={() => onConfirm('stop')}
+                  >
+                    Stop session…
+                  </Menu.Item>
+                  <Menu.Item
+                    className="menu-item"
+                    disabled={session.state === 'finished' || session.state === 'cancelled'}
+                    onClick={() => onConfirm('finish')}
+                  >
+                    Finish session…
+                  </Menu.Item>
+                </Menu.Popup>
+              </Menu.Positioner>
+            </Menu.Portal>
+          </Menu.Root>
+        </>
       }
     />
   )

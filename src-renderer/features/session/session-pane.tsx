@@ -122,7 +122,13 @@ function Body({ session, timeline }: { session: Session; timeline: SessionTimeli
       </div>
     )
   }
-  return <Timeline timeline={timeline} session={session.id} running={session.state === 'working'} />
+  return (
+    <Timeline
+      timeline={timeline}
+      session={session.id}
+      runningTurn={session.state === 'working' ? session.turn : null}
+    />
+  )
 }
 
 /** A session: what happened, and where to write to it. */
@@ -137,6 +143,11 @@ export function SessionPane({ id, pane, focused }: { id: string; pane: number; f
   const timeline = timelines.open(sessionId)
 
   useEffect(() => timelines.hold(sessionId), [timelines, sessionId])
+
+  // After a form that led here nothing has the focus; then it is the turn of the text box.
+  useEffect(() => {
+    if (document.activeElement === document.body) setFocusRequest(1)
+  }, [])
 
   useEffect(() => {
     if (!focused) return

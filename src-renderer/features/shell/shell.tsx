@@ -9,6 +9,7 @@ import { useRecords } from '../../sync/records.ts'
 import { isMac } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { HomePage } from '../empty/home-page.tsx'
+import { Palette } from '../palette/palette.tsx'
 import { Details } from '../session/details.tsx'
 import { SessionPane } from '../session/session-pane.tsx'
 import { Sidebar } from '../sidebar/sidebar.tsx'
@@ -29,9 +30,6 @@ const FleetPage = lazy(() =>
 )
 const CheckPage = lazy(() =>
   import('../doctor/check-page.tsx').then(({ CheckPage: page }) => ({ default: page })),
-)
-const Palette = lazy(() =>
-  import('../palette/palette.tsx').then(({ Palette: dialog }) => ({ default: dialog })),
 )
 const KeyboardDialog = lazy(() =>
   import('../palette/keyboard-dialog.tsx').then(({ KeyboardDialog: dialog }) => ({
@@ -184,10 +182,22 @@ function useTitle(): void {
   }, [title])
 }
 
+/** What a person may want within a moment is loaded when the window has nothing else to do. */
+function useLoadedAhead(): void {
+  useEffect(() => {
+    const idle = requestIdleCallback(() => {
+      void import('../ticket/new-ticket-page.tsx')
+      void import('../ticket/ticket-page.tsx')
+    })
+    return () => cancelIdleCallback(idle)
+  }, [])
+}
+
 /** The whole window once the host has told what there is. */
 export function Shell() {
   useKeys()
   useTitle()
+  useLoadedAhead()
   const dialog = useLayout((layout) => layout.dialog)
   return (
     <div className="shell">

@@ -87,6 +87,24 @@ function lineContent(line: Line) {
   }
 }
 
+/** How many sessions wait for the person. */
+function Waiting() {
+  const count = useRecords(({ sketches }) => {
+    let waiting = 0
+    for (const { state } of sketches.values()) {
+      if (state === 'waiting' || state === 'failed') waiting += 1
+    }
+    return waiting
+  })
+  if (count === 0) return null
+  return (
+    <span className="side-badge">
+      {whole(count)}
+      <span className="unseen"> {count === 1 ? 'waits' : 'wait'} for you</span>
+    </span>
+  )
+}
+
 /** Projects, their tickets by status, and how each ticket's session is. */
 export function Sidebar() {
   const projects = useRecords((records) => records.projects)
@@ -167,6 +185,7 @@ export function Sidebar() {
           onClick={() => openPage({ page: 'home' })}
         >
           Overview
+          <Waiting />
         </button>
         <button
           type="button"

@@ -5,6 +5,7 @@ import { replacePage } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
 import { isMod, Key } from '../../ui/key.tsx'
+import { joined, PastedList, usePasted } from '../../ui/pasted.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { priorityWord } from '../../ui/words.ts'
 import { newCommand } from '../composer/steer.ts'
@@ -19,6 +20,7 @@ export function NewTicketPage({ project, pane }: { project: string | null; pane:
   const [chosen, setChosen] = useState(project ?? sorted[0]?.id ?? '')
   const [title, setTitle] = useState(() => draftOf('new-ticket.title'))
   const [body, setBody] = useState(() => draftOf('new-ticket.body'))
+  const pasted = usePasted('new-ticket')
   const [priority, setPriority] = useState(3)
   const [start, setStart] = useState(true)
   const [busy, setBusy] = useState(false)
@@ -37,7 +39,7 @@ export function NewTicketPage({ project, pane }: { project: string | null; pane:
         commandId: command.current,
         project: chosen,
         title: title.trim(),
-        body,
+        body: joined(body, pasted.pieces),
         priority,
         start,
       }),
@@ -51,6 +53,7 @@ export function NewTicketPage({ project, pane }: { project: string | null; pane:
     }
     keepDraft('new-ticket.title', '')
     keepDraft('new-ticket.body', '')
+    pasted.set([])
     const ticket = outcome.value
     if (start) {
       const sessions = await attempt(() => client.sessions.list({ ticket: ticket.id }))
@@ -134,13 +137,18 @@ export function NewTicketPage({ project, pane }: { project: string | null; pane:
               id="ticket-body"
               className="field"
               rows={12}
+              onPaste={(event) => {
+                if (pasted.paste(event.clipboardData.getData('text/plain'))) event.preventDefault()
+              }}
               value={body}
               aria-describedby="ticket-body-help"
               onChange={(event) => {
-                setBody(event.target.value)
-                keepDraft('new-ticket.body', event.target.value)
+                const kept = pasted.keep(event.target.value)
+                setBody(kept)
+                keepDraft('new-ticket.body', kept)
               }}
             />
+            <PastedList pieces={pasted.pieces} onChange={pasted.set} />
             <p id="ticket-body-help" className="form-help">
               Markdown. The agent gets title and text as its first message.
             </p>

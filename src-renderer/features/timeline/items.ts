@@ -8,6 +8,8 @@ export type Item = {
   /** 0, or how many subagents it is inside of. */
   depth: number
   open: boolean
+  /** `result`: what a call gave, drawn behind the work of its subagent. */
+  part: 'whole' | 'result'
   /** Of a text: the pieces that this item draws; the last item of a live text holds what still grows. */
   chunks: readonly Chunk[] | null
   last: boolean
@@ -53,6 +55,7 @@ const sameChunks = (a: readonly Chunk[], b: readonly Chunk[]) =>
 /** Makes the items of rows, and gives the same objects again for what did not change. */
 export class ItemMaker {
   #made = new WeakMap<Row, Item[]>()
+  #results = new WeakMap<Row, Item>()
   #texts = new Map<string, { text: string; chunks: Chunk[]; items: Item[] }>()
 
   items(rows: readonly Row[], chosen: ReadonlyMap<string, boolean>): Item[] {
@@ -76,12 +79,23 @@ export class ItemMaker {
         const made =
           row.kind === 'text'
             ? this.#text(row, depth)
-            : [{ key: row.key, row, depth, open, chunks: null, last: true }]
+            : [{ key: row.key, row, depth, open, part: 'whole' as const, chunks: null, last: true }]
         this.#made.set(row, made)
         into.push(...made)
       }
-      if (open && row.kind === 'tool') this.#list(row.children, depth + 1, chosen, into)
+      if (!open || row.kind !== 'tool' || row.children.length === 0) continue
+      this.#list(row.children, depth + 1, chosen, into)
+      if (row.result !== null) into.push(this.#result(row, depth + 1))
     }
+  }
+
+  #result(row: ToolRow, depth: number): Item {
+    const known = this.#results.get(row)
+    if (known?.depth === depth) return known
+    const key = `${row.key}#result`
+    const made: Item = { key, row, depth, open: true, part: 'result', chunks: null, last: true }
+    this.#results.set(row, made)
+    return made
   }
 
   #text(row: ProseRow, depth: number): Item[] {
@@ -103,7 +117,7 @@ export class ItemMaker {
       ) {
         return same
       }
-      return { key, row, depth, open: false, chunks: group, last }
+      return { key, row, depth, open: false, part: 'whole', chunks: group, last }
     })
     if (row.live) this.#texts.set(row.key, { text: row.text, chunks, items })
     else this.#texts.delete(row.key)

@@ -19,7 +19,7 @@ import { InlineCode } from '../../ui/inline-code.tsx'
 import { duration, elapsed, fullTime, money, timeOfDay } from '../../ui/words.ts'
 import type { Item } from './items.ts'
 import { LongText } from './long-text.tsx'
-import { ToolCard } from './tool-card.tsx'
+import { ToolCard, ToolResultOnly } from './tool-card.tsx'
 
 function Running({ since }: { since: string }) {
   return <>{elapsed(useSeconds() - Date.parse(since))}</>
@@ -286,7 +286,7 @@ export const TimelineItem = memo(function TimelineItem({
 }: {
   item: Item
   session: SessionId
-  /** Whether the session's turn runs; the last turn's time then counts. */
+  /** Whether the turn or the call of this entry runs; its time then counts. */
   running: boolean
   onToggle: (key: string, open: boolean) => void
 }) {
@@ -302,7 +302,11 @@ export const TimelineItem = memo(function TimelineItem({
     case 'thinking':
       return <Thinking row={row} open={open} onToggle={toggle} session={session} />
     case 'tool':
-      return <ToolCard row={row} open={open} onToggle={toggle} session={session} />
+      return item.part === 'result' ? (
+        <ToolResultOnly row={row} session={session} />
+      ) : (
+        <ToolCard row={row} open={open} onToggle={toggle} session={session} running={running} />
+      )
     case 'todo':
       return <Todo row={row} open={open} onToggle={toggle} />
     case 'notice':

@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { useStore } from 'zustand'
 import type { SessionId } from '../../../src-shared/ids.ts'
+import type { Row } from '../../sync/rows.ts'
 import type { SessionTimeline } from '../../sync/timeline.ts'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { whole } from '../../ui/words.ts'
@@ -12,6 +13,12 @@ import { TimelineItem } from './timeline-item.tsx'
 const END_PX = 60
 /** The next page is asked for when this much is left above. */
 const ABOVE_PX = 1_200
+/** A turn whose heading is this near to the top is the one being read. */
+const TURN_SLACK_PX = 8
+
+/** What still counts its time: a turn without an end, a call without a result. */
+const isOpen = (row: Row): boolean =>
+  (row.kind === 'turn' && row.end === null) || (row.kind === 'tool' && row.result === null)
 
 function estimate(item: Item | undefined): number {
   switch (item?.row.kind) {
@@ -46,11 +53,12 @@ function useKeys(items: readonly Item[]): readonly string[] {
 export function Timeline({
   timeline,
   session,
-  running,
+  runningTurn,
 }: {
   timeline: SessionTimeline
   session: SessionId
-  running: boolean
+  /** The number of the turn that runs; null between turns. */
+  runningTurn: number | null
 }) {
   const rows = useStore(timeline.store, (view) => view.rows)
   const first = useStore(timeline.store, (view) => view.first)
@@ -63,6 +71,8 @@ export function Timeline({
   const keys = useKeys(items)
   const box = useRef<HTMLElement>(null)
   const [atEnd, setAtEnd] = useState(true)
+  /** Kept at the end whatever grows; not while a reader opens something there and reads on from it. */
+  const [pinned, setPinned] = useState(true)
   const seen = useRef(hostLast)
 
   const getItemKey = useCallback((index: number) => keys[index] ?? index, [keys])
@@ -75,8 +85,8 @@ export function Timeline({
     paddingStart: 12,
     paddingEnd: 16,
     anchorTo: 'end',
-    followOnAppend: true,
-    scrollEndThreshold: END_PX,
+    followOnAppend: pinned,
+    scrollEndThreshold: pinned ? END_PX : -1,
     initialOffset: () => items.reduce((sum, item) => sum + estimate(item), 0),
     directDomUpdates: true,
     directDomUpdatesMode: 'transform',
@@ -85,6 +95,8 @@ export function Timeline({
   useLayoutEffect(() => {
     list.scrollToEnd()
   }, [list])
+
+  const endRef = useRef(true)
 
   // A pane that gets lower or wider must not push the end out of sight.
   useEffect(() => {
@@ -96,8 +108,6 @@ export function Timeline({
     observer.observe(element)
     return () => observer.disconnect()
   }, [list])
-  const endRef = useRef(true)
-
   const onScroll = useCallback(() => {
     const element = box.current
     if (element === null) return
@@ -105,6 +115,7 @@ export function Timeline({
     const isEnd = left < END_PX
     endRef.current = isEnd
     setAtEnd(isEnd)
+    setPinned(isEnd)
     timeline.setFollowing(isEnd)
     if (element.scrollTop < ABOVE_PX) void timeline.loadAbove()
     if (left < ABOVE_PX) void timeline.loadBelow()
@@ -121,11 +132,34 @@ export function Timeline({
   if (atEnd && last >= hostLast) seen.current = hostLast
   const unseen = hostLast - seen.current
 
-  const toggle = useCallback((key: string, open: boolean) => {
-    setChosen((before) => new Map(before).set(key, open))
-  }, [])
+  const toggle = useCallback(
+    (key: string, open: boolean) => {
+      if (open) {
+        endRef.current = false
+        setPinned(false)
+      }
+      setChosen((before) => new Map(before).set(key, open))
+      // Where the list is now is only known when the row has its new height.
+      requestAnimationFrame(() => requestAnimationFrame(onScroll))
+    },
+    [onScroll],
+  )
+
+  const goToTurn = (back: boolean) => {
+    const top = (box.current?.scrollTop ?? 0) + TURN_SLACK_PX
+    const turns = items.flatMap((item, at) => {
+      const offset = list.getOffsetForIndex(at, 'start')
+      return item.row.kind === 'turn' && offset !== undefined ? [{ at, offset: offset[0] }] : []
+    })
+    const next = back
+      ? turns.filter(({ offset }) => offset < top - 2 * TURN_SLACK_PX).at(-1)
+      : turns.find(({ offset }) => offset > top)
+    if (next !== undefined) list.scrollToIndex(next.at, { align: 'start' })
+    else if (!back) list.scrollToEnd()
+  }
 
   const jump = () => {
+    setPinned(true)
     void timeline.jumpToEnd().then(() => list.scrollToEnd())
     box.current?.focus()
   }
@@ -139,6 +173,11 @@ export function Timeline({
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard
         tabIndex={0}
         onScroll={onScroll}
+        onKeyDown={(event) => {
+          if (!event.altKey || (event.key !== 'ArrowUp' && event.key !== 'ArrowDown')) return
+          event.preventDefault()
+          goToTurn(event.key === 'ArrowUp')
+        }}
         data-session={session}
         data-last={last}
       >
@@ -160,7 +199,9 @@ export function Timeline({
                 <TimelineItem
                   item={item}
                   session={session}
-                  running={item.row.kind === 'turn' && running}
+                  running={
+                    runningTurn !== null && item.row.turn === runningTurn && isOpen(item.row)
+                  }
                   onToggle={toggle}
                 />
               </div>

@@ -9,6 +9,8 @@ import { countCalls, latestChild } from './items.ts'
 import { OutputView, plainCut } from './output-view.tsx'
 
 const LIVE_LINES = 12
+/** A longer command does not fit into the header and is shown whole below it. */
+const LONG_COMMAND = 90
 
 function statusLook(row: ToolRow): string {
   switch (row.result?.status) {
@@ -31,8 +33,14 @@ function Elapsed({ since }: { since: string }) {
   return <span className="tl-meta">running · {elapsed(useSeconds() - Date.parse(since))}</span>
 }
 
-function Meta({ row }: { row: ToolRow }) {
-  if (row.result === null) return row.at === null ? null : <Elapsed since={row.at} />
+function Meta({ row, running }: { row: ToolRow; running: boolean }) {
+  if (row.result === null) {
+    return running && row.at !== null ? (
+      <Elapsed since={row.at} />
+    ) : (
+      <span className="tl-meta">no result</span>
+    )
+  }
   const { status, diff, durationMs } = row.result
   const added = diff.reduce((sum, file) => sum + file.added, 0)
   const removed = diff.reduce((sum, file) => sum + file.removed, 0)
@@ -78,13 +86,47 @@ function hasBody(row: ToolRow): boolean {
 /** The arguments say more than the title where the tool is not one of the common kinds. */
 const showsInput = (row: ToolRow) => ['mcp', 'other', 'agent', 'fetch'].includes(row.toolKind)
 
+/** The arguments a line each, texts as they are; what is no JSON object as it came. */
 function readable(input: string): string {
+  let given: unknown
   try {
-    return JSON.stringify(JSON.parse(input), null, 2)
+    given = JSON.parse(input)
   } catch {
-    // Cut at the inline limit: shown as it came.
+    // Cut at the inline limit.
     return input
   }
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return input
+  return Object.entries(given)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('\n')
+}
+
+function Output({ row, session }: { row: ToolRow; session: SessionId }) {
+  const { result } = row
+  if (result === null || result.diff.length > 0) return null
+  if (result.output === '' && result.outputBlob === undefined) {
+    return <p className="tl-nothing">no output</p>
+  }
+  return (
+    <OutputView
+      text={result.output}
+      blob={result.outputBlob}
+      bytes={result.outputBytes}
+      session={session}
+      label="Output"
+    />
+  )
+}
+
+/** What a call gave in the end, behind what its subagent did. */
+export function ToolResultOnly({ row, session }: { row: ToolRow; session: SessionId }) {
+  return (
+    <div>
+      <div className="tl-tool tl-tool-open">
+        <Output row={row} session={session} />
+      </div>
+    </div>
+  )
 }
 
 /** One tool call: what it does and how it ended, and on demand what it gave. */
@@ -93,15 +135,16 @@ export function ToolCard({
   open,
   onToggle,
   session,
+  running,
 }: {
   row: ToolRow
   open: boolean
   onToggle: () => void
   session: SessionId
+  running: boolean
 }) {
   const { result } = row
   const body = open && hasBody(row)
-  const output = result !== null && result.diff.length === 0 ? result.output : ''
   const shown = body && (result !== null || row.liveOutput !== null || showsInput(row))
   return (
     <div
@@ -118,10 +161,13 @@ export function ToolCard({
           <span className="tl-tool-name">{row.name}</span> {showControls(row.title.slice(0, 500))}
         </code>
         <Subagent row={row} />
-        <Meta row={row} />
+        <Meta row={row} running={running} />
       </button>
       {shown ? (
         <div className="tl-tool-body">
+          {row.toolKind === 'execute' && row.title.length > LONG_COMMAND ? (
+            <pre className="tl-out tl-command">{plainCut(row.title)}</pre>
+          ) : null}
           {showsInput(row) && row.input !== '' ? (
             <OutputView
               text={readable(row.input)}
@@ -139,21 +185,7 @@ export function ToolCard({
           {result === null || result.diff.length === 0 ? null : (
             <DiffView files={result.diff} title={row.title} />
           )}
-          {result === null || (output === '' && result.outputBlob === undefined) ? null : (
-            <OutputView
-              text={output}
-              blob={result.outputBlob}
-              bytes={result.outputBytes}
-              session={session}
-              label="Output"
-            />
-          )}
-          {result !== null &&
-          output === '' &&
-          result.diff.length === 0 &&
-          result.outputBlob === undefined ? (
-            <p className="tl-nothing">no output</p>
-          ) : null}
+          {row.children.length > 0 ? null : <Output row={row} session={session} />}
         </div>
       ) : null}
     </div>
