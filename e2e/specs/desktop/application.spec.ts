@@ -93,7 +93,7 @@ test('kill -9 of the application loses nothing: the next start goes on in the co
   await composer.getByRole('textbox').fill(`Next-word. ${script(say('I go on.'))}`)
   await composer.getByRole('textbox').press('Enter')
   await waitForTurnEnd(again, session.id, 2)
-  await expect(timelineRegion(second.window).getByText('I go on.')).toBeVisible()
+  await expect(timelineRegion(second.window).getByText('I go on.', { exact: true })).toBeVisible()
   const after = await again.sessions.show({ ref: session.id })
   checkTimeline(await timelineOf(again, session.id), after)
   expect(after.conversation).toBe(cut.conversation)
