@@ -1,4 +1,4 @@
-import { access, readdir, writeFile } from 'node:fs/promises'
+import { access, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from '@playwright/test'
 import { requestsOf, seenIn, timesSaid } from '../../support/conversation.ts'
@@ -205,14 +205,14 @@ test.describe('the set-up command', () => {
     await host.client.projects.add({
       name: 'Shop',
       repo: remote.path,
-      setup: 'echo begun; setsid sleep 311 & sleep 312',
+      setup: `echo begun; setsid sleep 311 & echo $! > '${bench.path('pid')}'; sleep 312`,
       setupLimit: '1s',
     })
     const ticket = await host.client.tickets.add({ project: 'Shop', title: 'T', start: true })
-    await bench.process('sleep 311')
     const failed = await waitForState(host.client, ticket.key, 'failed')
     expect(`${failed.reason} ${failed.hint}`).toMatch(/1 ?s|limit|long/u)
     expect(JSON.stringify(await timelineOf(host.client, failed.id))).toContain('begun')
+    expect(await readFile(bench.path('pid'), 'utf8')).toMatch(/\d/u)
     await waitFor('both to be gone', async () =>
       (await bench.processes()).every(({ command }) => !command.startsWith('sleep 31')),
     )

@@ -144,6 +144,23 @@ describe('failures of the runtime', () => {
     expect(scene.signals).toEqual([])
   })
 
+  it('tells a death at the start whose pipe broke before', async () => {
+    await expect(driver.start(fake('dies slowly'), scene.onSignal)).rejects.toMatchObject({
+      code: 'runtime.start-failed',
+      message: expect.stringMatching(/exit code 7.*the moon is wrong/u),
+    })
+  })
+
+  it('tells strange lines that came before it was ready', async () => {
+    const session = await driver.start(fake('strange start'), scene.onSignal)
+    expect(scene.told()).toEqual([
+      expect.stringMatching(/^warning runtime.garbage: .*Welcome!/),
+      expect.stringMatching(/^info runtime.unknown: .*from_the_future/),
+      expect.stringMatching(/^warning runtime.oversized: .* 34603008 bytes/),
+    ])
+    await session.stop()
+  })
+
   it('tells a wrong argument of the project, with the real runtime', async () => {
     const spec = { ...scene.spec, args: ['--no-such-option'] }
     await expect(driver.start(spec, scene.onSignal)).rejects.toMatchObject({

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
@@ -8,11 +9,23 @@ import { SecretMask } from '../mask-secrets.ts'
 import { readVersion } from './find.ts'
 import { configFolder, launchEnvironment, prepareLaunch } from './launch.ts'
 import type { Line } from './lines.ts'
-import { describeExit, RuntimeProcess } from './runtime-process.ts'
+import { describeExit, type ProcessHandlers, RuntimeProcess } from './runtime-process.ts'
 import { ClaudeCodeSession } from './session.ts'
 import { LOG_IN_HINT } from './turn-end.ts'
 
 const HANDSHAKE_LIMIT_MS = 30_000
+/** A program that ends at once breaks the pipe a moment before its end is known. */
+const EXIT_GRACE_MS = 1_000
+/** Of what is printed before the session is there to tell it, no more than this is kept. */
+const STRAYS_KEPT = 20
+const STRAY_LENGTH = 1_000
+
+/** What the runtime printed before it was ready. */
+type Early = {
+  lines: Line[]
+  /** What is not JSON, not known or too long, to be told by the session. */
+  strays: ((session: ProcessHandlers) => void)[]
+}
 
 export type DriverPorts = {
   now: () => Instant
@@ -50,10 +63,10 @@ export async function launchSession(options: LaunchOptions): Promise<ClaudeCodeS
     throw await cannotStart(spec, error)
   })
   const env = launchEnvironment(spec.env)
-  const early: Line[] = []
+  const early: Early = { lines: [], strays: [] }
   const process = await startProcess(spec, args, env, early)
   try {
-    const initialized = Initialized.parse(await handshake(process, early))
+    const initialized = Initialized.parse(await handshake(process, early.lines))
     refuseWithoutLogin(initialized.account)
     await options.prove?.(process)
     const version =
@@ -64,6 +77,7 @@ export async function launchSession(options: LaunchOptions): Promise<ClaudeCodeS
       place: { configFolder: configFolder(env), cwd: spec.cwd, conversation },
       version: version ?? 'unknown',
       mask: new SecretMask(spec.env),
+      strays: early.strays,
       onSignal,
       now: ports.now,
       newRequestId: ports.newRequestId,
@@ -79,17 +93,25 @@ async function startProcess(
   spec: DriverSpec,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-  early: Line[],
+  early: Early,
 ): Promise<RuntimeProcess> {
+  const keep = (stray: (session: ProcessHandlers) => void) => {
+    if (early.strays.length < STRAYS_KEPT) early.strays.push(stray)
+  }
   try {
     return await RuntimeProcess.start(
       { executable: spec.executable, args, cwd: spec.cwd, env, marker: spec.marker },
       {
         onLine: (decoded) => {
-          if (decoded.kind === 'line') early.push(decoded.line)
+          if (decoded.kind === 'line') early.lines.push(decoded.line)
+          else keep((session) => session.onLine(decoded))
         },
-        onGarbage: () => undefined,
-        onOversized: () => undefined,
+        onGarbage: (text) => {
+          // A copy: a slice would hold the whole line.
+          const head = Buffer.from(text.slice(0, STRAY_LENGTH)).toString()
+          keep((session) => session.onGarbage(head))
+        },
+        onOversized: (head, bytes) => keep((session) => session.onOversized(head, bytes)),
       },
     )
   } catch (error) {
@@ -101,6 +123,7 @@ async function handshake(process: RuntimeProcess, early: readonly Line[]): Promi
   try {
     return await process.control({ subtype: 'initialize' }, HANDSHAKE_LIMIT_MS)
   } catch (error) {
+    await Promise.race([process.exited, sleep(EXIT_GRACE_MS)])
     if (!process.gone) {
       throw new BalletError({
         code: 'runtime.start-failed',

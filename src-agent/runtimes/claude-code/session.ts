@@ -18,7 +18,12 @@ import type { ControlRequestLine, Decoded, Line } from './lines.ts'
 import { Normalizer } from './normalize.ts'
 import { retryAttempt } from './notices.ts'
 import { type Answer, PermissionRequests, unsupported } from './permission-requests.ts'
-import { describeExit, type Exit, type RuntimeProcess } from './runtime-process.ts'
+import {
+  describeExit,
+  type Exit,
+  type ProcessHandlers,
+  type RuntimeProcess,
+} from './runtime-process.ts'
 import { toolKindOf } from './tools.ts'
 import { LOG_IN_HINT } from './turn-end.ts'
 
@@ -28,6 +33,8 @@ export type SessionOptions = {
   place: TranscriptPlace
   version: string
   mask: SecretMask
+  /** What came before this session and nobody told yet. */
+  strays: readonly ((session: ProcessHandlers) => void)[]
   onSignal: (signal: DriverSignal) => void
   now: () => Instant
   newRequestId: () => RequestId
@@ -72,12 +79,14 @@ export class ClaudeCodeSession implements RuntimeSession {
     this.conversation = options.place.conversation
     this.version = options.version
     this.#normalizer = new Normalizer({ cwd: options.place.cwd, mask: options.mask })
-    this.#process.handleWith({
+    const handlers: ProcessHandlers = {
       onLine: (decoded) => this.#line(decoded),
       onGarbage: (text) => this.#emit(this.#normalizer.garbage(text, options.now())),
       onOversized: (head, bytes) =>
         this.#emit(this.#normalizer.oversized(head, bytes, options.now())),
-    })
+    }
+    this.#process.handleWith(handlers)
+    for (const tell of options.strays) tell(handlers)
     this.#ended = this.#process.exited.then((exit) => this.#exited(exit))
     void this.#rememberHelpers()
   }

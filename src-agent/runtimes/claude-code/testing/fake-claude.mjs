@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Behaves like Claude Code in ways that the real one cannot be brought to. FAKE_CLAUDE names the way.
 import { spawn } from 'node:child_process'
+import { closeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const way = process.env.FAKE_CLAUDE
@@ -15,7 +16,15 @@ if (process.argv.includes('--version')) {
 } else if (way === 'dies') {
   process.stderr.write("error: unknown option '--nonsense'\n")
   process.exit(3)
+} else if (way === 'dies slowly') {
+  closeSync(0)
+  process.stderr.write('error: the moon is wrong\n')
+  setTimeout(() => process.exit(7), 300)
 } else {
+  if (way === 'strange start') {
+    process.stdout.write('Welcome!\n{"type":"from_the_future"}\n')
+    process.stdout.write(`${'x'.repeat(33 * 1024 * 1024)}\n`)
+  }
   createInterface({ input: process.stdin }).on('line', (line) => take(JSON.parse(line)))
 }
 
