@@ -63,8 +63,8 @@ const components: Components = {
   ),
   // Below the headings of the turns, which are of the third level.
   h1: ({ children }) => <h4 className="md-h md-h1">{children}</h4>,
-  h2: ({ children }) => <h5 className="md-h md-h2">{children}</h5>,
-  h3: ({ children }) => <h6 className="md-h">{children}</h6>,
+  h2: ({ children }) => <h4 className="md-h md-h2">{children}</h4>,
+  h3: ({ children }) => <h5 className="md-h">{children}</h5>,
   h4: ({ children }) => <h6 className="md-h">{children}</h6>,
   h5: ({ children }) => <h6 className="md-h">{children}</h6>,
   h6: ({ children }) => <h6 className="md-h">{children}</h6>,

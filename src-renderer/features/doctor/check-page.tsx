@@ -48,14 +48,7 @@ function RuntimeLine({ report }: { report: Runtime }) {
           <div className="mono dim">{report.path}</div>
         </>
       )}
-      {report.problem === null ? null : (
-        <div>
-          {report.problem.message}
-          {report.problem.hint === undefined ? null : (
-            <div className="dim">{report.problem.hint}</div>
-          )}
-        </div>
-      )}
+      {report.problem === null ? null : <div className="dim">{report.problem.message}</div>}
     </Line>
   )
 }

@@ -10,7 +10,7 @@ function AgentRow({ agent }: { agent: Agent }) {
   const session = useSession(agent.session ?? undefined)
   return (
     <tr data-agent={agent.id}>
-      <td className="num">{agentNumber(agent.id)}</td>
+      <td>{agentNumber(agent.id)}</td>
       <td>
         <StateDot look={agentLook(agent.state)} />
         {agent.state}
@@ -31,7 +31,9 @@ function AgentRow({ agent }: { agent: Agent }) {
       </td>
       <td className="num">{agent.memoryBytes === null ? '–' : bytes(agent.memoryBytes)}</td>
       <td className="num">
-        {agent.runtimeMemoryBytes === null ? '–' : bytes(agent.runtimeMemoryBytes)}
+        {agent.runtimeMemoryBytes === null || agent.runtimeMemoryBytes === 0
+          ? '–'
+          : bytes(agent.runtimeMemoryBytes)}
       </td>
       <td className="num">
         {agent.cpuPercent === null ? '–' : `${Math.round(agent.cpuPercent)} %`}
@@ -64,9 +66,7 @@ export function FleetPage({ pane }: { pane: number }) {
           <table className="table">
             <thead>
               <tr>
-                <th scope="col" className="num">
-                  Agent
-                </th>
+                <th scope="col">Agent</th>
                 <th scope="col">State</th>
                 <th scope="col">Session</th>
                 <th scope="col" className="num">

@@ -20,6 +20,7 @@ import {
   runtimeWord,
   tokens,
 } from '../../ui/words.ts'
+import { Delta } from '../timeline/diff-view.tsx'
 
 function Section({
   title,
@@ -116,8 +117,7 @@ function Changes({ session }: { session: SessionId }) {
             <code className="clip-start" title={path}>
               <bdi>{showControls(path)}</bdi>
             </code>
-            <span className="tl-added">+{added}</span>
-            <span className="tl-removed">−{removed}</span>
+            <Delta added={added} removed={removed} />
           </li>
         ))}
       </ul>
@@ -127,6 +127,7 @@ function Changes({ session }: { session: SessionId }) {
 
 function Context({ session }: { session: Session }) {
   const { contextTokens, contextWindow, usage } = session
+  if (contextTokens === null && usage.inputTokens + usage.outputTokens === 0) return null
   const share =
     contextTokens === null || contextWindow === null || contextWindow === 0
       ? null

@@ -17,7 +17,8 @@ function TurnTime({ since }: { since: string }) {
 }
 
 function StateAge({ since }: { since: string }) {
-  return <span>{age(useMinutes() - Date.parse(since))}</span>
+  const word = age(useMinutes() - Date.parse(since))
+  return word === 'now' ? null : <span>{word}</span>
 }
 
 function DetailsButton({ pane }: { pane: number }) {

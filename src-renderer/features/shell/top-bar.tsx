@@ -18,7 +18,8 @@ function Running({ since }: { since: string }) {
 }
 
 function Since({ at }: { at: string }) {
-  return <>{age(useMinutes() - Date.parse(at))}</>
+  const word = age(useMinutes() - Date.parse(at))
+  return word === 'now' ? null : word
 }
 
 function Time({ session }: { session: Session }) {

@@ -164,6 +164,7 @@ export function TicketPage({ id, pane }: { id: string; pane: number }) {
         {refusal === null ? null : (
           <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />
         )}
+        <h3 className="unseen">Description</h3>
         <Body text={ticket.body} />
         {sessions.length === 0 ? null : (
           <section>

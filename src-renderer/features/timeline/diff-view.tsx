@@ -33,6 +33,17 @@ function Lines({ patch }: { patch: string }) {
   )
 }
 
+/** How many lines came and went; what is zero is not said. */
+export function Delta({ added, removed }: { added: number; removed: number }) {
+  return (
+    <>
+      {added > 0 ? <span className="tl-added">+{added}</span> : null}
+      {added > 0 && removed > 0 ? ' ' : null}
+      {removed > 0 ? <span className="tl-removed">−{removed}</span> : null}
+    </>
+  )
+}
+
 function File({ file, named }: { file: FileDiff; named: boolean }) {
   const [all, setAll] = useState(false)
   // The first hunk's place tells nothing when it is the only one.
@@ -44,8 +55,7 @@ function File({ file, named }: { file: FileDiff; named: boolean }) {
       {named ? (
         <p className="diff-file">
           <code>{plainOutput(file.path)}</code>
-          <span className="tl-added">+{file.added}</span>
-          <span className="tl-removed">−{file.removed}</span>
+          <Delta added={file.added} removed={file.removed} />
         </p>
       ) : null}
       {all ? (

@@ -12,6 +12,7 @@ import type {
   TodoRow,
   TurnRow,
 } from '../../sync/rows.ts'
+import { chunksOf } from '../../text/chunks.ts'
 import { showControls } from '../../text/controls.ts'
 import { cutLines } from '../../text/lines.ts'
 import { MarkdownChunk } from '../../text/markdown.tsx'
@@ -51,6 +52,13 @@ const inputNote: Record<InputRow['state'], string> = {
   unknown: 'not known whether it arrived',
 }
 
+/** Longer ones are shown as plain text, cut. */
+const MARKDOWN_LIMIT = 4_000
+
+/** What Ballet gives on a person's behalf is the ticket, which is written in Markdown. */
+const isTicketText = (row: InputRow) =>
+  row.author === 'ballet' && row.textBlob === undefined && row.text.length < MARKDOWN_LIMIT
+
 function InputBubble({ row, session }: { row: InputRow; session: SessionId }) {
   const from = row.author === 'ballet' ? 'Ballet' : 'You'
   const notes = [
@@ -63,7 +71,16 @@ function InputBubble({ row, session }: { row: InputRow; session: SessionId }) {
     <div className="tl-input" data-state={row.state}>
       <div className="tl-bubble">
         <span className="unseen">{from}: </span>
-        <LongText text={row.text} blob={row.textBlob} session={session} />
+        {isTicketText(row) ? (
+          <div className="md" dir="auto">
+            {chunksOf(row.text).map((chunk, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: pieces of a fixed text
+              <MarkdownChunk key={at} chunk={chunk} live={false} />
+            ))}
+          </div>
+        ) : (
+          <LongText text={row.text} blob={row.textBlob} session={session} />
+        )}
       </div>
       {notes.length === 0 ? null : <div className="tl-input-note">{notes.join(' · ')}</div>}
     </div>

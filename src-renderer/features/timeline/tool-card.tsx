@@ -4,7 +4,7 @@ import type { ToolRow } from '../../sync/rows.ts'
 import { showControls } from '../../text/controls.ts'
 import { lastLines } from '../../text/lines.ts'
 import { counted, duration, elapsed } from '../../ui/words.ts'
-import { DiffView } from './diff-view.tsx'
+import { Delta, DiffView } from './diff-view.tsx'
 import { countCalls, latestChild } from './items.ts'
 import { OutputView, plainCut } from './output-view.tsx'
 
@@ -52,7 +52,7 @@ function Meta({ row, running }: { row: ToolRow; running: boolean }) {
     <span className="tl-meta">
       {diff.length === 0 ? null : (
         <span className="tl-delta">
-          <span className="tl-added">+{added}</span> <span className="tl-removed">−{removed}</span>
+          <Delta added={added} removed={removed} />
         </span>
       )}
       {words.length === 0 ? null : (
