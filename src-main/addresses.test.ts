@@ -67,11 +67,18 @@ describe('describeRefusal', () => {
     const page = describeRefusal(
       { code: 'storage.corrupt', message: 'The <b>file</b> is "broken"', hint: "Copy it & don't" },
       '/data/<script>',
+      false,
     )
     expect(page).toContain('The &#60;b&#62;file&#60;/b&#62; is &#34;broken&#34;')
     expect(page).toContain('Copy it &#38; don&#39;t')
     expect(page).toContain('/data/&#60;script&#62;')
     expect(page).toContain('storage.corrupt')
     expect(page).not.toMatch(/<script|<b>/)
+  })
+
+  it('says whether anything ran before', () => {
+    const refusal = { code: 'storage.failed', message: 'The disk is gone.' }
+    expect(describeRefusal(refusal, '/d', false)).toContain('Nothing was changed.')
+    expect(describeRefusal(refusal, '/d', true)).toContain('Sessions go on at the next start.')
   })
 })

@@ -26,6 +26,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   let window: BrowserWindow | undefined
   let host: Host | undefined
   let refusal: Refusal | undefined
+  let hasRun = false
   let opening: Promise<void> = Promise.resolve()
   let closing: Promise<void> | undefined
 
@@ -69,7 +70,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   function ready(): void {
     refusePermissions()
     servePages(BUILT.window, () =>
-      describeRefusal(refusal ?? { code: 'host.running', message: 'Ballet runs.' }, dataDir),
+      describeRefusal(refusal ?? { code: 'host.ready', message: 'Ballet runs.' }, dataDir, hasRun),
     )
     setMenu(() => window, showFolder)
     show()
@@ -97,6 +98,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   function open(): void {
     const wasRefused = refusal !== undefined
     refusal = undefined
+    hasRun = false
     opening = openHost({
       kind: 'desktop',
       version,
@@ -107,16 +109,30 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
     }).then(
       (opened) => {
         host = opened
+        hasRun = true
         const handler = new RPCHandler(opened.router)
         ports.serve((port) => {
           handler.upgrade(port)
           port.start()
         })
-        opened.failed.then(refuse, () => undefined)
+        opened.failed.then(
+          (error) => {
+            host = undefined
+            opening = giveUp(opened, error)
+          },
+          (error: unknown) => log.error('the host’s end is not known', { error }),
+        )
         if (wasRefused && window !== undefined) load(window, WINDOW_PAGE, log)
       },
       (error: unknown) => refuse(error),
     )
+  }
+
+  /** Lets go of the data folder, so that it can be tried again. */
+  async function giveUp(broken: Host, error: Error): Promise<void> {
+    broken.kill()
+    await broken.close()
+    refuse(error)
   }
 
   function refuse(error: unknown): void {

@@ -1,13 +1,17 @@
 import type { Refusal } from '../src-shared/refusal.ts'
 import { PAGE_ACTIONS } from './addresses.ts'
 
-/** Why the host could not start and what to do, as a page without scripts. */
-export function describeRefusal(refusal: Refusal, dataDir: string): string {
+/** Why the host could not start, or ended, and what to do, as a page without scripts. */
+export function describeRefusal(refusal: Refusal, dataDir: string, hasRun: boolean): string {
+  const title = hasRun ? 'Ballet had to stop' : 'Ballet cannot start'
+  const state = hasRun
+    ? 'What was shown as done is stored. Sessions go on at the next start.'
+    : 'Nothing was changed.'
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<title>Ballet cannot start</title>
+<title>${title}</title>
 <style>
 :root { color-scheme: light dark; font: 14px/1.5 system-ui, sans-serif; }
 body { margin: 0; min-height: 100vh; display: grid; place-content: center; background: Canvas; color: CanvasText; }
@@ -21,14 +25,14 @@ nav { display: flex; gap: 1rem; }
 </head>
 <body>
 <main role="alert">
-<h1>Ballet cannot start</h1>
+<h1>${title}</h1>
 <p>${escaped(refusal.message)}</p>
 ${refusal.hint === undefined ? '' : `<p>${escaped(refusal.hint)}</p>`}
 <dl>
 <dt>Data folder</dt><dd>${escaped(dataDir)}</dd>
 <dt>Code</dt><dd>${escaped(refusal.code)}</dd>
 </dl>
-<p>Nothing was changed.</p>
+<p>${state}</p>
 <nav>
 <a href="${PAGE_ACTIONS.retry}" autofocus>Try again</a>
 <a href="${PAGE_ACTIONS.folder}">Show the data folder</a>

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import manifest from '../package.json' with { type: 'json' }
-import { createHostLog, openHost } from '../src-core/index.ts'
+import { createHostLog, type Log, openHost } from '../src-core/index.ts'
 import type { HeadlessHostModule } from '../src-shared/headless-host.ts'
 import { createChildLauncher } from './child-launcher.ts'
 
@@ -12,6 +12,7 @@ export const startHeadlessHost: HeadlessHostModule['startHeadlessHost'] = async 
   agents,
 }) => {
   const log = createHostLog(dataDir)
+  watchProcess(log)
   const host = await openHost({
     kind: 'headless',
     version: manifest.version,
@@ -26,4 +27,14 @@ export const startHeadlessHost: HeadlessHostModule['startHeadlessHost'] = async 
     },
   })
   return host
+}
+
+let isWatched = false
+
+/** What nobody expected is in the log, whether the process goes on after it or not. */
+function watchProcess(log: Log): void {
+  if (isWatched) return
+  isWatched = true
+  process.on('uncaughtExceptionMonitor', (error) => log.error('the host failed', { error }))
+  process.on('unhandledRejection', (error) => log.error('a failure was seen by nobody', { error }))
 }

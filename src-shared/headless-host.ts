@@ -22,7 +22,7 @@ export type HeadlessHost = {
 
 /**
  * What the built headless host (`out/node/server.js`) exports. Programs load it by path, so that nothing of it is
- * bundled into them. Rejects with a `BalletError`, such as `host.locked` or `storage.newer`, and changes nothing then.
+ * bundled into them. Rejects with a `BalletError`, such as `host.running` or `storage.newer`, and changes nothing then.
  */
 export type HeadlessHostModule = {
   startHeadlessHost(options: HeadlessHostOptions): Promise<HeadlessHost>

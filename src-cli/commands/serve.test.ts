@@ -103,13 +103,13 @@ it('exits 1 with the reason when the host cannot start', async () => {
   const world = testWorld(undefined, {
     host: {
       startHeadlessHost: async () => {
-        throw new BalletError({ code: 'host.locked', message: 'Another host runs on /d.' })
+        throw new BalletError({ code: 'host.running', message: 'Another host runs on /d.' })
       },
     },
   })
   expect(await ballet(world, 'serve', '--data', '/d', '--json')).toBe(1)
   expect(JSON.parse(world.err())).toEqual({
-    error: { code: 'host.locked', message: 'Another host runs on /d.' },
+    error: { code: 'host.running', message: 'Another host runs on /d.' },
   })
 })
 

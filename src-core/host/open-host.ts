@@ -82,7 +82,6 @@ export async function openHost(options: HostOptions): Promise<Host> {
       log,
     })
     undo.push(() => demo.close())
-    await demo.resume()
     const core = createCore({
       clock: systemClock,
       ids: systemIds,
@@ -97,7 +96,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
       demo,
     })
     undo.push(fleet.killAll)
-    await core.start()
+    // The model of a demo that goes on comes back while the agents start.
+    await Promise.all([core.start(), demo.resume()])
     undo.push(() => core.stop())
 
     const router = createRouter(core, log)

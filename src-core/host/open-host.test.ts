@@ -1,0 +1,123 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { AgentProcess, Log } from '../ports.ts'
+import { buildStorageWorker } from '../storage/test-worker.ts'
+import { type Host, openHost } from './open-host.ts'
+import { createWireChannel } from './wire-channel.ts'
+
+let worker: Awaited<ReturnType<typeof buildStorageWorker>>
+beforeAll(async () => {
+  worker = await buildStorageWorker()
+})
+afterAll(() => worker.remove())
+
+let dataDir: string
+let hosts: Host[]
+let agents: { killed: boolean; told: unknown[] }[]
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'bh-'))
+  hosts = []
+  agents = []
+})
+afterEach(async () => {
+  for (const host of hosts) await host.close()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const log: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** An agent that says nothing and ends when it is told to, or is killed. */
+function launchMute(): AgentProcess {
+  const agent = { killed: false, told: [] as unknown[] }
+  agents.push(agent)
+  const exits: ((exit: { code: number | null; reason: string }) => void)[] = []
+  let ended = false
+  const end = (reason: string) => {
+    if (ended) return
+    ended = true
+    wire.closed()
+    for (const exit of exits) exit({ code: 0, reason })
+  }
+  const wire = createWireChannel({
+    send: (message) => {
+      agent.told.push(message)
+      if ((message as { type: string }).type === 'shutdown') queueMicrotask(() => end('told to'))
+    },
+    close: () => end('closed'),
+  })
+  return {
+    channel: wire.channel,
+    pid: () => 1,
+    onExit: (listener) => exits.push(listener),
+    kill: () => {
+      agent.killed = true
+      end('killed')
+    },
+  }
+}
+
+async function open(changes: { agents?: number } = {}): Promise<Host> {
+  const host = await openHost({
+    kind: 'headless',
+    version: '1.2.3',
+    dataDir,
+    log,
+    launcher: { launch: launchMute },
+    programs: { storageWorker: worker.file, modelServer: '/nowhere', resources: '/nowhere' },
+    ...changes,
+  })
+  hosts.push(host)
+  return host
+}
+
+it('runs on a new data folder and says what it is', async () => {
+  const host = await open({ agents: 2 })
+  expect(host.info).toMatchObject({ version: '1.2.3', kind: 'headless', agents: 2, dataDir })
+  expect(host.socket).toBe(join(dataDir, 'ballet.sock'))
+  expect(existsSync(host.socket)).toBe(true)
+  expect(agents).toHaveLength(2)
+})
+
+it('is alone on its folder until it is closed', async () => {
+  const first = await open()
+  await expect(open()).rejects.toMatchObject({ code: 'host.running' })
+  await first.close()
+  expect(existsSync(first.socket)).toBe(false)
+  const second = await open()
+  expect(second.info.dataDir).toBe(dataDir)
+})
+
+it('lets go of everything when a step fails', async () => {
+  writeFileSync(join(dataDir, 'settings.json'), '{ "agents": "many" }')
+  await expect(open()).rejects.toMatchObject({ code: 'settings.malformed' })
+  rmSync(join(dataDir, 'settings.json'))
+  await open()
+})
+
+it('leaves a file that is no database as it is', async () => {
+  const file = join(dataDir, 'ballet.sqlite')
+  const letter = 'Dear database, you are none. '.repeat(300)
+  writeFileSync(file, letter)
+  await expect(open()).rejects.toMatchObject({ code: 'storage.corrupt' })
+  expect(readFileSync(file, 'utf8')).toBe(letter)
+  expect(agents).toEqual([])
+})
+
+it('tells its agents to end, and kills them where that is asked for', async () => {
+  const host = await open({ agents: 1 })
+  await host.close()
+  expect(agents[0]?.told).toContainEqual({ type: 'shutdown' })
+  expect(agents[0]?.killed).toBe(false)
+
+  const other = await open({ agents: 1 })
+  other.kill()
+  expect(agents[1]?.killed).toBe(true)
+})
+
+it('is closed once, however often that is asked for', async () => {
+  const host = await open()
+  await Promise.all([host.close(), host.close()])
+  await open()
+})
