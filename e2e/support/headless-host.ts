@@ -24,6 +24,8 @@ export type HeadlessHostOptions = {
   readonly env: Readonly<Record<string, string>>
   /** Default 1. */
   readonly agents?: number
+  /** `bin/ballet.mjs` of the installation; default the clone's own. */
+  readonly program?: string
 }
 
 /**
@@ -73,7 +75,12 @@ export async function startHeadlessHost(options: HeadlessHostOptions): Promise<H
 }
 
 /** Starts `ballet serve` and does not wait for anything. */
-export function startServing({ dataDir, env, agents = 1 }: HeadlessHostOptions): Program {
+export function startServing({
+  dataDir,
+  env,
+  agents = 1,
+  program = BALLET_PROGRAM,
+}: HeadlessHostOptions): Program {
   const args = ['serve', '--data', dataDir, '--agents', String(agents), '--json']
-  return startProgram(process.execPath, [BALLET_PROGRAM, ...args], { env })
+  return startProgram(process.execPath, [program, ...args], { env })
 }

@@ -38,11 +38,24 @@ export async function useRuntime(dataDir: string, path: string): Promise<void> {
 }
 
 /**
- * A filter for the runtime's output that lets every line through and puts `line` in front of the first assistant's
- * line, which is in the middle of a turn.
+ * What a runtime does whose output gets the content of `file` in front of the first assistant's line, which is in the
+ * middle of a turn; every other line passes at once as it is.
  */
-export function injectMidTurn(file: string): string {
-  return `"$claude" "$@" | awk -v file='${file}' '
-    !done && /"type":"assistant"/ { while ((getline line < file) > 0) print line; done = 1 }
-    { print; fflush() }'`
+export async function injectMidTurn(folder: string, file: string): Promise<string> {
+  const filter = join(folder, 'filter.mjs')
+  await writeFile(
+    filter,
+    `import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+let done = false
+createInterface({ input: process.stdin, crlfDelay: Infinity }).on('line', (line) => {
+  if (!done && line.includes('"type":"assistant"')) {
+    done = true
+    process.stdout.write(readFileSync(${JSON.stringify(file)}))
+  }
+  process.stdout.write(line + '\\n')
+})
+`,
+  )
+  return `"$claude" "$@" | '${process.execPath}' '${filter}'`
 }

@@ -42,6 +42,7 @@ export type Workbench = {
 export type HostOptions = {
   readonly agents?: number
   readonly dataDir?: string
+  readonly program?: string
   /** Added to the environment; undefined takes a variable away. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }

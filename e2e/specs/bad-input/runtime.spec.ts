@@ -1,7 +1,8 @@
-import { writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { rm, symlink, writeFile } from 'node:fs/promises'
 import { expect } from '@playwright/test'
+import { CLAUDE_PROGRAM } from '../../support/bare-claude.ts'
 import type { HeadlessHost } from '../../support/headless-host.ts'
+import { installInto } from '../../support/installation.ts'
 import { injectMidTurn, useRuntime, writeRuntime } from '../../support/runtime-wrapper.ts'
 import { bash, say, script } from '../../support/steps.ts'
 import { checkTimeline } from '../../support/timeline-checks.ts'
@@ -31,8 +32,9 @@ async function checked(host: HeadlessHost, id: string) {
 test('no claude: doctor and the session say so and what to do, and nothing is lost', async ({
   bench,
 }) => {
-  const PATH = `${dirname(process.execPath)}:/usr/bin:/bin`
-  const host = await bench.host({ env: { PATH } })
+  const installed = bench.path('bin/claude')
+  await rm(installed)
+  const host = await bench.host({ program: await installInto(bench.path('ballet')) })
   const doctor = await host.cli('doctor')
   expect(doctor.code).toBe(1)
   expect(doctor.rows[0]).toMatchObject({ runtimes: [{ runtime: 'claude-code', path: null }] })
@@ -43,12 +45,12 @@ test('no claude: doctor and the session say so and what to do, and nothing is lo
   expect(failed.reason).toMatch(/Claude Code|claude/u)
   expect(failed.hint).toMatch(/install/iu)
   await checked(host, session.id)
-  await host.stop()
 
-  const again = await bench.host()
-  await again.client.tickets.start({ ref: session.ticket })
-  await waitForTurnEnd(again.client, session.id, 1)
-  await checked(again, session.id)
+  // It is installed, and the same host finds it.
+  await symlink(CLAUDE_PROGRAM, installed)
+  await host.client.tickets.start({ ref: session.ticket })
+  await waitForTurnEnd(host.client, session.id, 1)
+  await checked(host, session.id)
 })
 
 test('not logged in: doctor and the session say so and what to do', async ({ bench }) => {
@@ -102,7 +104,9 @@ for (const { what, line, shows } of strange) {
       const file = bench.path('line')
       await writeFile(file, `${line}\n`)
       const inject =
-        where === 'at the start' ? `cat '${file}'\nexec "$claude" "$@"` : injectMidTurn(file)
+        where === 'at the start'
+          ? `cat '${file}'\nexec "$claude" "$@"`
+          : await injectMidTurn(bench.folder, file)
       await useRuntime(bench.dataDir, await writeRuntime(bench.folder, inject))
       const host = await bench.host()
       const session = await begun(bench, host, script(bash('echo tool-output'), say('All done.')))
