@@ -85,6 +85,7 @@ export const agentEventBodies = [
     ...place,
     reason: TurnEndReason,
     durationMs: z.number().min(0),
+    /** Of this turn alone. */
     usage: Usage,
     costUsd: z.number().min(0),
     /** What went wrong and what to do, for `failed`, `limit` and `killed`. */
@@ -122,6 +123,7 @@ export const agentEventBodies = [
     kind: kind('cost'),
     ...place,
     usage: Usage,
+    /** Of the session so far, with what earlier leases spent. */
     costUsd: z.number().min(0),
     contextTokens: z.int().min(0).optional(),
     contextWindow: z.int().min(0).optional(),

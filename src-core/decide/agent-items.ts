@@ -20,7 +20,12 @@ export type Items = {
   blobs: readonly BlobText[]
 }
 
-/** What is known of the running turn while its agent lives. */
+/**
+ * What is known of the running turn while its agent lives. A session's cost is the greatest that was told: `cost`
+ * events give the session's total so far (with what earlier leases spent, which an agent gets to know when it
+ * resumes), `turn.ended` gives what its one turn cost on top of the total before it. Its usage is the sum of its
+ * turns.
+ */
 export type RunningTurn = {
   /** The session's cost before it. */
   costBefore: number

@@ -56,6 +56,9 @@ class Client {
       this.live.set(update.block, whole)
       this.shown.set(update.block, whole)
     }
+    for (const event of this.events.slice(-600)) {
+      if ('block' in event) expect(answer.blocks).not.toContain(event.block)
+    }
     for (const block of this.live.keys())
       if (!answer.blocks.includes(block)) this.live.delete(block)
     return answer

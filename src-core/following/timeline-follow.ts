@@ -137,7 +137,7 @@ export class TimelineFollower {
       reset,
       live: complete ? this.live.news(session, reset ? {} : has) : [],
       // What the client shows of a block stays until it gets the event that finishes the block.
-      blocks: complete ? blocks : [...new Set([...blocks, ...Object.keys(has)])],
+      blocks: complete ? blocks : stillShown(blocks, has, events),
     }
   }
 
@@ -152,6 +152,19 @@ export class TimelineFollower {
     const { events } = await this.#storage.timeline(session, { limit: TAIL })
     return events
   }
+}
+
+/** The blocks that live, and those that the client has and no event of its answer finishes. */
+function stillShown(
+  blocks: readonly string[],
+  has: Readonly<Record<string, number>>,
+  events: readonly TimelineEvent[],
+): string[] {
+  const shown = new Set([...blocks, ...Object.keys(has)])
+  for (const event of events) {
+    if ('block' in event && event.block !== undefined) shown.delete(event.block)
+  }
+  return [...shown]
 }
 
 function noSession(session: SessionId): Result<never> {

@@ -1,10 +1,9 @@
 import type { z } from 'zod'
-import type { AgentItem, BlobText, ItemBatch, ToAgent } from '../../src-shared/agent-wire.ts'
+import type { ToAgent } from '../../src-shared/agent-wire.ts'
 import type { LeaseId } from '../../src-shared/ids.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committer, Reader } from '../commit/committer.ts'
 import {
-  type Items,
   type ItemsAnswer,
   type RunningTurn,
   storePlainItems,
@@ -17,13 +16,11 @@ import type { LiveBlocks } from '../following/live-blocks.ts'
 import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
+import { type Batch, freshItems, takeBatches } from './batches.ts'
 import type { Problems } from './problems.ts'
 import { loadFacts } from './session-facts.ts'
 
-type Batch = z.infer<typeof ItemBatch>
-
-/** The most items of one commit, and of what waits for one. */
-const COMMIT_ITEMS = 1_000
+/** The most items that wait for a commit. */
 const WAITING_ITEMS = 20_000
 
 /** What came of one lease and is not stored yet, in order. */
@@ -359,32 +356,4 @@ export class ItemIntake {
     this.#running.delete(session)
     this.#live.clear(session)
   }
-}
-
-/** As many of the first batches as fit into one commit, at least one. */
-function takeBatches(batches: readonly Batch[]): Batch[] {
-  const taken: Batch[] = []
-  let items = 0
-  for (const batch of batches) {
-    if (taken.length > 0 && items + batch.items.length > COMMIT_ITEMS) break
-    taken.push(batch)
-    items += batch.items.length
-  }
-  return taken
-}
-
-/** The items after `lastItem`, without repetitions, up to where one is missing. */
-function freshItems(batches: readonly Batch[], lastItem: number): Items & { gap: boolean } {
-  const items: z.infer<typeof AgentItem>[] = []
-  const blobs: z.infer<typeof BlobText>[] = []
-  let last = lastItem
-  for (const batch of batches) {
-    const end = batch.from + batch.items.length - 1
-    if (end <= last) continue
-    if (batch.from > last + 1) return { last, items, blobs, gap: true }
-    items.push(...batch.items.slice(last + 1 - batch.from))
-    blobs.push(...batch.blobs)
-    last = end
-  }
-  return { last, items, blobs, gap: false }
 }

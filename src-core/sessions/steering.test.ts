@@ -299,3 +299,22 @@ test('what the runtime certainly did not take is delivered again, under another 
   await inState(core, ticket.key, 'waiting')
   expect((await core.client.sessions.inputs({ ref: ticket.key })).at(-1)?.state).toBe('unknown')
 })
+
+test('nothing is handed over while it is open what came of the delivery before', async () => {
+  const core = await startTestCore()
+  const { ticket, agent } = await waiting(core)
+  await core.client.sessions.send({ ref: ticket.key, text: 'first' })
+  const [, first] = await deliveries(agent, 2)
+  // The runtime begins and ends a turn by itself.
+  agent.event({ kind: 'turn.started', turn: 2, inputs: [] })
+  agent.endTurn(2)
+  await inState(core, ticket.key, 'waiting')
+  const second = await core.client.sessions.send({ ref: ticket.key, text: 'second' })
+  expect(second.state).toBe('queued')
+  await settle()
+  expect(agent.heard('input.deliver')).toHaveLength(2)
+  if (first === undefined) throw new Error('no delivery')
+  agent.item({ type: 'delivered', delivery: first.id })
+  const [, , next] = await deliveries(agent, 3)
+  expect(next?.text).toBe('second')
+})
