@@ -6,12 +6,12 @@ import { Key } from '../../ui/key.tsx'
 const elsewhere: { title: string; keys: string[] }[] = [
   { title: 'Send or queue the message', keys: ['Enter'] },
   { title: 'New line in the message', keys: ['Shift+Enter'] },
-  { title: 'Interrupt (in the message box)', keys: ['Escape'] },
+  { title: 'Interrupt (message box)', keys: ['Escape'] },
   { title: 'Interrupt and send', keys: ['Mod+Shift+Enter'] },
   { title: 'Create the ticket', keys: ['Mod+Enter'] },
-  { title: 'Up and down in the sidebar', keys: ['↑', '↓'] },
-  { title: 'Open beside (in the sidebar)', keys: ['Mod+Enter'] },
-  { title: 'Previous or next turn (in the timeline)', keys: ['Alt+↑', 'Alt+↓'] },
+  { title: 'Up and down (sidebar)', keys: ['↑', '↓'] },
+  { title: 'Open beside (sidebar)', keys: ['Mod+Enter'] },
+  { title: 'Turn above or below (timeline)', keys: ['Alt+↑', 'Alt+↓'] },
   { title: 'Next part of the window', keys: ['F6'] },
   { title: 'First or second pane', keys: ['Mod+1', 'Mod+2'] },
 ]
