@@ -1,6 +1,7 @@
 import { memo } from 'react'
 import type { SessionId } from '../../../src-shared/ids.ts'
 import { useSeconds } from '../../stores/clock.ts'
+import { recordsStore } from '../../sync/records.ts'
 import type {
   EndedRow,
   InputRow,
@@ -12,7 +13,6 @@ import type {
   TodoRow,
   TurnRow,
 } from '../../sync/rows.ts'
-import { chunksOf } from '../../text/chunks.ts'
 import { showControls } from '../../text/controls.ts'
 import { cutLines } from '../../text/lines.ts'
 import { MarkdownChunk } from '../../text/markdown.tsx'
@@ -52,17 +52,16 @@ const inputNote: Record<InputRow['state'], string> = {
   unknown: 'not known whether it arrived',
 }
 
-/** Longer ones are shown as plain text, cut. */
-const MARKDOWN_LIMIT = 4_000
-
-/** What Ballet gives on a person's behalf is the ticket, which is written in Markdown. */
-const isTicketText = (row: InputRow) =>
-  row.author === 'ballet' && row.textBlob === undefined && row.text.length < MARKDOWN_LIMIT
+/** The first message of a session is its ticket. */
+function isTicket(row: InputRow, session: SessionId): boolean {
+  const title = recordsStore().getState().sessions.get(session)?.title
+  return title !== undefined && (row.text === title || row.text.startsWith(`${title}\n\n`))
+}
 
 function InputBubble({ row, session }: { row: InputRow; session: SessionId }) {
   const from = row.author === 'ballet' ? 'Ballet' : 'You'
   const notes = [
-    row.author === 'ballet' ? 'from the ticket' : '',
+    isTicket(row, session) ? 'the ticket' : row.author === 'ballet' ? 'from Ballet' : '',
     row.inputKind === 'interrupt' ? 'with the interrupt' : '',
     row.inputKind === 'answer' ? 'answer' : '',
     inputNote[row.state],
@@ -71,16 +70,7 @@ function InputBubble({ row, session }: { row: InputRow; session: SessionId }) {
     <div className="tl-input" data-state={row.state}>
       <div className="tl-bubble">
         <span className="unseen">{from}: </span>
-        {isTicketText(row) ? (
-          <div className="md" dir="auto">
-            {chunksOf(row.text).map((chunk, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: pieces of a fixed text
-              <MarkdownChunk key={at} chunk={chunk} live={false} />
-            ))}
-          </div>
-        ) : (
-          <LongText text={row.text} blob={row.textBlob} session={session} />
-        )}
+        <LongText text={row.text} blob={row.textBlob} session={session} />
       </div>
       {notes.length === 0 ? null : <div className="tl-input-note">{notes.join(' · ')}</div>}
     </div>
