@@ -1,8 +1,8 @@
-import type { Step } from '../model/script.ts'
+import { encodeScript, type Step } from '../model/script.ts'
 
-/** A script as a person would put it into a text for the model. */
+/** A script for the model, to be put into a text; encoded, so that a search for its words finds only what it made. */
 export function script(...steps: Step[]): string {
-  return `@@${JSON.stringify(steps)}@@`
+  return encodeScript(steps)
 }
 
 export function bash(command: string, text?: string): Step {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { expect } from '@playwright/test'
 import type { Session } from '../../../src-shared/records.ts'
+import type { TimelineEvent } from '../../../src-shared/timeline.ts'
 import { requestsOf, seenIn, timesSaid } from '../../support/conversation.ts'
 import type { DesktopApp } from '../../support/desktop-app.ts'
 import { isAlive } from '../../support/process-tree.ts'
@@ -129,33 +130,42 @@ test('a window that is reloaded in the middle of a stream shows what an undistur
   bench,
 }) => {
   const text = Array.from({ length: 120 }, (_, index) => `word${index}`).join(' ')
-  const body = (gate: string) =>
-    script(
-      bash('seq 5', 'Before.'),
-      { thinking: 'I think of it.', text, chunks: 40, delay: 20, gate },
-      bash('echo after', 'Then.'),
-      say('The end.'),
-    )
+  const body = script(
+    bash('seq 5', 'Before.'),
+    {
+      ...bash('echo after', text),
+      thinking: 'I think of it.',
+      chunks: 40,
+      delay: 20,
+      gate: 'stream',
+    },
+    say('The end.'),
+  )
   const undisturbed = async (session: Session) => {
-    bench.model.release('one')
+    bench.model.release('stream')
     await waitForTurnEnd(client, session.id, 1)
     const { lastSeq } = await client.sessions.show({ ref: session.id })
     return shownRows(window, lastSeq)
   }
-  const { desktop, client, window, session } = await opened(bench, 'Reload', body('one'))
+  const { desktop, client, window, session: first } = await opened(bench, 'First', script(say('.')))
+  // The first session of a project has a clone to tell of that the others have not.
+  await waitForTurnEnd(client, first.id, 1)
+  const session = await begun(desktop, 'Reload', body)
   const expected = await undisturbed(session)
   const events = await timelineOf(client, session.id)
 
-  const second = await begun(desktop, 'Reload', body('two'))
+  bench.model.reset()
+  const second = await begun(desktop, 'Reload', body)
   const timeline = timelineRegion(window)
   await expect(timeline.getByText('Before.')).toBeVisible()
+  const { conversation } = await client.sessions.show({ ref: second.id })
   await bench.model.waitFor(
-    ({ step, userText }) => step?.index === 1 && (userText ?? '').includes('"two"'),
+    (request) => request.session === conversation && request.step?.index === 1,
   )
   // Once before the first piece is let through, twice while pieces come in.
   await window.reload()
   await expect(timelineRegion(window)).toHaveAttribute('data-session', second.id)
-  bench.model.release('two')
+  bench.model.release('stream')
   await expect(timeline.getByText(/word5 /u)).toBeVisible()
   await window.reload()
   await expect(timeline.getByText(/word20 /u)).toBeVisible()
@@ -165,9 +175,10 @@ test('a window that is reloaded in the middle of a stream shows what an undistur
   const after = await client.sessions.show({ ref: second.id })
   const secondEvents = await timelineOf(client, second.id)
   checkTimeline(secondEvents, after)
-  expect(secondEvents.map(({ seq, kind }) => `${seq} ${kind}`)).toEqual(
-    events.map(({ seq, kind }) => `${seq} ${kind}`),
-  )
+  // When the runtime writes down what it was given is its own affair; everything else stands in one order.
+  const kinds = (of: readonly TimelineEvent[]) =>
+    of.map(({ kind }) => kind).filter((kind) => kind !== 'input.delivered')
+  expect(kinds(secondEvents)).toEqual(kinds(events))
   const rows = await shownRows(window, after.lastSeq)
   expect(withoutChance(rows)).toEqual(withoutChance(expected))
   expect(rows.map((row) => row.text).join(' ')).toContain(text)
