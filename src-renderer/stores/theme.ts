@@ -1,4 +1,3 @@
-import { useStore } from 'zustand'
 import { createStore } from 'zustand/vanilla'
 import { recall, remember } from './remembered.ts'
 
@@ -14,8 +13,6 @@ export function setTheme(theme: Theme): void {
   remember('theme', theme === 'system' ? undefined : theme)
   store.setState({ theme })
 }
-
-export const useTheme = () => useStore(store, (state) => state.theme)
 
 /** Keeps `data-theme` of the document at the chosen theme, or at the system's. */
 export function applyTheme(root: HTMLElement): void {

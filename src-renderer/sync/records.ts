@@ -166,9 +166,6 @@ export const useSession = (id: string | undefined) =>
 export const useTicket = (id: string | undefined) =>
   useRecords((records) => (id === undefined ? undefined : records.tickets.get(id)))
 
-export const useProject = (id: string | undefined) =>
-  useRecords((records) => (id === undefined ? undefined : records.projects.get(id)))
-
 /** The newest session of a ticket. */
 export function newestSession(
   sketches: ReadonlyMap<string, SessionSketch>,

@@ -95,7 +95,7 @@ export function NewProjectPage({ pane }: { pane: number }) {
     )
     setChecking(null)
     if (outcome.ok) return replacePage(pane, { page: 'new-ticket', project: outcome.value.id })
-    command.current = newCommand()
+    if (outcome.certain) command.current = newCommand()
     setRefusal(outcome.refusal)
   }
 

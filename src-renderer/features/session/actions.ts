@@ -1,7 +1,7 @@
 import type { SessionId, TicketId } from '../../../src-shared/ids.ts'
 import type { Session, SessionState } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
-import { type Client, refusalOf } from '../../sync/client.ts'
+import { type Client, isRefused, refusalOf } from '../../sync/client.ts'
 import { newCommand } from '../composer/steer.ts'
 
 /** The session holds an agent, or waits for one. */
@@ -11,13 +11,14 @@ export const isLive = (state: SessionState) =>
 /** A message brings it back. */
 export const takesMessages = (state: SessionState) => state !== 'finished' && state !== 'cancelled'
 
-type Outcome<T> = { ok: true; value: T } | { ok: false; refusal: Refusal }
+/** `certain`: Core refused, and nothing was done. Else nobody knows; the same command may be given again. */
+type Outcome<T> = { ok: true; value: T } | { ok: false; refusal: Refusal; certain: boolean }
 
 export async function attempt<T>(call: () => Promise<T>): Promise<Outcome<T>> {
   try {
     return { ok: true, value: await call() }
   } catch (error) {
-    return { ok: false, refusal: refusalOf(error) }
+    return { ok: false, refusal: refusalOf(error), certain: isRefused(error) }
   }
 }
 

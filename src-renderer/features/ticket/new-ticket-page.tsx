@@ -47,8 +47,8 @@ export function NewTicketPage({ project, pane }: { project: string | null; pane:
     if (!outcome.ok) {
       setBusy(false)
       setRefusal(outcome.refusal)
-      // A refused command did nothing; the next try is a new one.
-      command.current = newCommand()
+      // A refused command did nothing and the next try is a new one; else it is the same one again.
+      if (outcome.certain) command.current = newCommand()
       return
     }
     keepDraft('new-ticket.title', '')
