@@ -44,6 +44,8 @@ export default defineConfig({
   renderer: {
     root: 'src-renderer',
     plugins: [react()],
+    // So that the worker that colours code loads each language by itself.
+    worker: { format: 'es' },
     build: {
       target: WINDOW_TARGET,
       outDir: 'out/renderer',

@@ -148,6 +148,15 @@ export const commands: readonly Command[] = [
       window.dispatchEvent(new Event('ballet:focus-composer'))
     },
   },
+  {
+    id: 'find',
+    title: 'Find in this timeline',
+    keys: 'Mod+F',
+    can: () => focusedSession() !== undefined,
+    run: () => {
+      window.dispatchEvent(new Event('ballet:find'))
+    },
+  },
   { id: 'details', title: 'Show or hide the details', keys: 'Mod+I', run: toggleDetails },
   {
     id: 'split',

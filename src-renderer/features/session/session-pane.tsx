@@ -100,7 +100,15 @@ function Over({ session }: { session: Session }) {
   )
 }
 
-function Body({ session, timeline }: { session: Session; timeline: SessionTimeline }) {
+function Body({
+  session,
+  timeline,
+  findRequest,
+}: {
+  session: Session
+  timeline: SessionTimeline
+  findRequest: number
+}) {
   const phase = useStore(timeline.store, (view) => view.phase)
   const away = useStore(timeline.store, (view) => view.away)
   const isEmpty = useStore(timeline.store, (view) => view.rows.length === 0)
@@ -127,6 +135,7 @@ function Body({ session, timeline }: { session: Session; timeline: SessionTimeli
       timeline={timeline}
       session={session.id}
       runningTurn={session.state === 'working' ? session.turn : null}
+      findRequest={findRequest}
     />
   )
 }
@@ -138,6 +147,7 @@ export function SessionPane({ id, pane, focused }: { id: string; pane: number; f
   const [confirm, setConfirm] = useState<Confirm | null>(null)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   const [focusRequest, setFocusRequest] = useState(0)
+  const [findRequest, setFindRequest] = useState(0)
   const root = useRef<HTMLDivElement>(null)
   const sessionId = id as SessionId
   const timeline = timelines.open(sessionId)
@@ -156,10 +166,13 @@ export function SessionPane({ id, pane, focused }: { id: string; pane: number; f
       if (event instanceof CustomEvent) setConfirm(event.detail === 'stop' ? 'stop' : 'finish')
     }
     window.addEventListener('ballet:focus-composer', onFocus)
+    const onFind = () => setFindRequest((count) => count + 1)
     window.addEventListener('ballet:confirm', onConfirm)
+    window.addEventListener('ballet:find', onFind)
     return () => {
       window.removeEventListener('ballet:focus-composer', onFocus)
       window.removeEventListener('ballet:confirm', onConfirm)
+      window.removeEventListener('ballet:find', onFind)
     }
   }, [focused])
 
@@ -198,7 +211,7 @@ export function SessionPane({ id, pane, focused }: { id: string; pane: number; f
           />
         ) : null}
       </div>
-      <Body session={session} timeline={timeline} />
+      <Body session={session} timeline={timeline} findRequest={findRequest} />
       {takesMessages(session.state) ? (
         <Composer
           key={id}

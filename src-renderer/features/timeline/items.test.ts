@@ -6,6 +6,7 @@ import { fixtureId, seeded } from '../../fixture/world.ts'
 import { RowBuilder } from '../../sync/row-builder.ts'
 import type { ToolRow } from '../../sync/rows.ts'
 import { timelineMarkdown } from './as-markdown.ts'
+import { findItems } from './find.ts'
 import { countCalls, ItemMaker, latestChild } from './items.ts'
 
 const session = fixtureId() as SessionId
@@ -66,6 +67,18 @@ describe('items of the virtual list', () => {
     expect(after).toHaveLength(before.length)
     expect(after.slice(0, -1).every((item, at) => item === before[at])).toBe(true)
     expect(after.at(-1)).not.toBe(before.at(-1))
+  })
+})
+
+describe('finding in a timeline', () => {
+  it('finds in what is said, called and given, in either case', () => {
+    const items = new ItemMaker().items(build().rows(), nothing)
+    const kinds = (query: string) => findItems(items, query).map((at) => items[at]?.row.kind)
+    expect(kinds('SESSIONSTORAGE')).toEqual(['thinking', 'tool'])
+    expect(kinds('price table')).toEqual(['tool'])
+    expect(kinds('OLD_KEY) ??')).toEqual([])
+    expect(kinds('?? localStorage')).toEqual(['text', 'tool'])
+    expect(kinds('  ')).toEqual([])
   })
 })
 

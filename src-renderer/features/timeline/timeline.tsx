@@ -6,6 +6,7 @@ import type { Row } from '../../sync/rows.ts'
 import type { SessionTimeline } from '../../sync/timeline.ts'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { whole } from '../../ui/words.ts'
+import { FindBar } from './find-bar.tsx'
 import { type Item, ItemMaker } from './items.ts'
 import { TimelineItem } from './timeline-item.tsx'
 
@@ -36,6 +37,9 @@ function estimate(item: Item | undefined): number {
   }
 }
 
+/** What a search opens to show what it found inside. */
+const isFoldable = (row: Row): boolean => ['tool', 'thinking', 'todo'].includes(row.kind)
+
 /** The same array as before while the keys are the same, so that the list keeps its measures. */
 function useKeys(items: readonly Item[]): readonly string[] {
   const before = useRef<readonly string[]>([])
@@ -54,11 +58,14 @@ export function Timeline({
   timeline,
   session,
   runningTurn,
+  findRequest,
 }: {
   timeline: SessionTimeline
   session: SessionId
   /** The number of the turn that runs; null between turns. */
   runningTurn: number | null
+  /** Grows when the reader wants to find something. */
+  findRequest: number
 }) {
   const rows = useStore(timeline.store, (view) => view.rows)
   const first = useStore(timeline.store, (view) => view.first)
@@ -158,6 +165,22 @@ export function Timeline({
     else if (!back) list.scrollToEnd()
   }
 
+  const [finding, setFinding] = useState(false)
+  useEffect(() => {
+    if (findRequest > 0) setFinding(true)
+  }, [findRequest])
+  const showFound = (at: number) => {
+    const item = items[at]
+    if (item !== undefined && !item.open && isFoldable(item.row)) toggle(item.row.key, true)
+    endRef.current = false
+    setPinned(false)
+    list.scrollToIndex(at, { align: 'center' })
+  }
+  const endFind = () => {
+    setFinding(false)
+    box.current?.focus()
+  }
+
   const jump = () => {
     setPinned(true)
     void timeline.jumpToEnd().then(() => list.scrollToEnd())
@@ -209,6 +232,16 @@ export function Timeline({
           })}
         </div>
       </section>
+      {finding ? (
+        <FindBar
+          key={findRequest}
+          items={items}
+          box={box}
+          hasMore={first > 1}
+          onShow={showFound}
+          onClose={endFind}
+        />
+      ) : null}
       {pageFailed === null ? null : (
         <div className="tl-page-failed">
           <RefusalNote refusal={pageFailed} onRetry={() => void timeline.loadAbove()} />
