@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { TimelineFollow } from '../src-shared/contract.ts'
 import type { TimelineEvent } from '../src-shared/timeline.ts'
-import type { Connection } from './connection.ts'
+import type { Client, Connection } from './connection.ts'
 import { type FollowOptions, followTimeline, HOST_BACK_LIMIT_MS, readTimeline } from './follow.ts'
 import { fakeConnection, session, stateEvent, textEvent, turnEndEvent } from './test-world.ts'
 
@@ -235,4 +235,34 @@ it('readTimeline pages through everything', async () => {
   })
   expect(last).toBe(1_234)
   expect(seen).toEqual(stored.slice(4).map(({ seq }) => seq))
+})
+
+describe('a host that does not answer', () => {
+  const silent = {
+    timeline: {
+      page: (_: unknown, { signal }: { signal: AbortSignal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+        }),
+    },
+  } as unknown as Client
+
+  it('is not waited for without an end', async () => {
+    vi.useFakeTimers()
+    try {
+      const read = readTimeline(silent, session.id, 0, () => undefined)
+      const failed = expect(read).rejects.toMatchObject({ name: 'TimeoutError' })
+      await vi.advanceTimersByTimeAsync(60_000)
+      await failed
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('is not waited for any more when the reader has had enough', async () => {
+    const stop = new AbortController()
+    const read = readTimeline(silent, session.id, 0, () => undefined, stop.signal)
+    stop.abort()
+    await expect(read).rejects.toMatchObject({ name: 'AbortError' })
+  })
 })

@@ -12,6 +12,8 @@ const FIRST_RETRY_MS = 250
 const LAST_RETRY_MS = 2_000
 /** Between two questions when only live text came that nobody is shown. */
 const LIVE_PAUSE_MS = 100
+/** One answer of the host; longer than it waits at most for something to tell. */
+const ANSWER_LIMIT_MS = 60_000
 
 /** States in which nothing more comes until a person does something. */
 const ENDS: ReadonlySet<SessionState> = new Set(['finished', 'failed', 'cancelled', 'parked'])
@@ -26,9 +28,8 @@ export async function readTimeline(
 ): Promise<number> {
   let cursor = after
   for (;;) {
-    const { events, last } = await client.timeline.page(
-      { session, after: cursor, limit: PAGE },
-      signal === undefined ? {} : { signal },
+    const { events, last } = await within(signal, (limit) =>
+      client.timeline.page({ session, after: cursor, limit: PAGE }, { signal: limit }),
     )
     const reached = events.at(-1)?.seq
     if (reached === undefined) return Math.max(cursor, after)
@@ -119,15 +120,13 @@ async function followOn(client: Client, place: Place, options: FollowOptions): P
   place.live.clear()
   while (!place.enough && !signal.aborted) {
     const over = ENDS.has(place.state)
-    const answer = await client.timeline.follow(
-      {
-        session: id,
-        after: place.cursor,
-        live: Object.fromEntries(place.live),
-        ...(over ? { waitMs: 0 } : {}),
-      },
-      { signal },
-    )
+    const asked = {
+      session: id,
+      after: place.cursor,
+      live: Object.fromEntries(place.live),
+      ...(over ? { waitMs: 0 } : {}),
+    }
+    const answer = await within(signal, (limit) => client.timeline.follow(asked, { signal: limit }))
     if (answer.reset) {
       await readTimeline(client, id, place.cursor, place.take, signal)
       continue
@@ -141,6 +140,27 @@ async function followOn(client: Client, place: Place, options: FollowOptions): P
     if (answer.events.length === 0 && !options.showsLive) await world.sleep(LIVE_PAUSE_MS, signal)
   }
   return true
+}
+
+/** Makes one call; a host that does not answer ends it with a `TimeoutError`. */
+async function within<T>(
+  outer: AbortSignal | undefined,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const inner = new AbortController()
+  const abort = () => inner.abort(outer?.reason)
+  const timer = setTimeout(
+    () => inner.abort(new DOMException('the host did not answer', 'TimeoutError')),
+    ANSWER_LIMIT_MS,
+  )
+  outer?.addEventListener('abort', abort)
+  try {
+    outer?.throwIfAborted()
+    return await call(inner.signal)
+  } finally {
+    clearTimeout(timer)
+    outer?.removeEventListener('abort', abort)
+  }
 }
 
 async function reconnect(
