@@ -135,6 +135,7 @@ export function createCore(ports: CorePorts): Core {
       await fleet.stop(limitMs)
       await intake.idle()
       await committer.queue.idle()
+      intake.close()
       timelines.close()
       records.close()
     },

@@ -7,10 +7,14 @@ import { inState, timeline, working } from '../testing/walks.ts'
 
 /** Storage whose commits can be made to fail. */
 function failing() {
-  const state = { full: false, commits: [] as Commit[] }
+  const state = { full: false, defects: 0, commits: [] as Commit[] }
   const wrap = (real: Storage): Storage => ({
     ...real,
     commit: async (commit) => {
+      if (state.defects > 0 && !state.full) {
+        state.defects -= 1
+        throw new Error('a defect')
+      }
       if (state.full) {
         throw new BalletError({
           code: 'storage.full',
@@ -138,4 +142,54 @@ test('what comes while a commit is under way goes into the next one', async () =
   core.clock.turn(1_000)
   await until('all', async () => (await timeline(core, ticket.key)).length > 50)
   expect(state.commits).toHaveLength(1)
+})
+
+test('what is said again while nothing can be stored takes no room from what is new', async () => {
+  const { state, wrap } = failing()
+  const core = await startTestCore({ agents: 1, storage: wrap })
+  const { ticket, agent } = await working(core)
+  state.full = true
+  const many = Array.from({ length: 1_000 }, (_, index) => ({
+    type: 'event' as const,
+    event: { kind: 'assistant.text' as const, turn: 1, text: `${index}` },
+  }))
+  const said = agent.items(many)
+  for (let count = 0; count < 20; count += 1) agent.sayAnything(said)
+  agent.event({ kind: 'assistant.text', turn: 1, text: 'new' })
+  await settle()
+  state.full = false
+  core.clock.turn(1_000)
+  await until('all', async () => (await timeline(core, ticket.key)).length > 500)
+  const { events, last } = await core.client.timeline.page({ session: ticket.key, limit: 1 })
+  expect(last).toBeGreaterThan(1_000)
+  expect(events).toMatchObject([{ text: 'new' }])
+})
+
+test('an agent that died leaves its session although its last words cannot be stored', async () => {
+  const { state, wrap } = failing()
+  const core = await startTestCore({ agents: 1, storage: wrap })
+  const { ticket, agent } = await working(core)
+  state.full = true
+  agent.event({ kind: 'assistant.text', turn: 1, text: 'last words' })
+  await settle()
+  agent.die()
+  await settle()
+  state.full = false
+  state.defects = 1
+  core.clock.turn(1_000)
+  await inState(core, ticket.key, 'resuming')
+})
+
+test('a Core that stopped tries nothing again', async () => {
+  const { state, wrap } = failing()
+  const core = await startTestCore({ agents: 1, storage: wrap })
+  const { agent } = await working(core)
+  state.full = true
+  agent.event({ kind: 'assistant.text', turn: 1, text: 'x' })
+  await settle()
+  await core.core.stop()
+  const before = core.logged.length
+  core.clock.turn(300_000)
+  await settle()
+  expect(core.logged.slice(before)).toEqual([])
 })

@@ -4,6 +4,9 @@ import type { Items } from '../decide/agent-items.ts'
 
 export type Batch = z.infer<typeof ItemBatch>
 
+/** Number of a batch's last item. */
+export const lastOf = (batch: Batch) => batch.from + batch.items.length - 1
+
 /** The most items of one commit. */
 const COMMIT_ITEMS = 1_000
 
@@ -25,7 +28,7 @@ export function freshItems(batches: readonly Batch[], lastItem: number): Items &
   const blobs: z.infer<typeof BlobText>[] = []
   let last = lastItem
   for (const batch of batches) {
-    const end = batch.from + batch.items.length - 1
+    const end = lastOf(batch)
     if (end <= last) continue
     if (batch.from > last + 1) return { last, items, blobs, gap: true }
     items.push(...batch.items.slice(last + 1 - batch.from))

@@ -16,7 +16,7 @@ import type { LiveBlocks } from '../following/live-blocks.ts'
 import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
-import { type Batch, freshItems, takeBatches } from './batches.ts'
+import { type Batch, freshItems, lastOf, takeBatches } from './batches.ts'
 import type { Problems } from './problems.ts'
 import { loadFacts } from './session-facts.ts'
 
@@ -31,8 +31,8 @@ type Inbox = {
   backoff: Backoff
   /** A commit of it is asked for or under way. */
   work: Promise<void> | null
-  /** Its next try is planned. */
-  waits: boolean
+  /** Cancels its next try; null when none is planned. */
+  cancelRetry: (() => void) | null
 }
 
 export type IntakeHandlers = {
@@ -61,6 +61,7 @@ export class ItemIntake {
   readonly #inboxes = new Map<LeaseId, Inbox>()
   readonly #running = new Map<string, RunningTurn>()
   #draining = false
+  #closed = false
 
   constructor(
     ports: Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage'>,
@@ -81,10 +82,16 @@ export class ItemIntake {
     this.#draining = true
   }
 
+  /** Nothing is tried again: agents left in the spool what is not stored, and the next start ends their leases. */
+  close(): void {
+    this.#closed = true
+    for (const inbox of this.#inboxes.values()) inbox.cancelRetry?.()
+  }
+
   receive(batch: Batch): void {
     const inbox = this.#inbox(batch.lease)
     // The agent keeps what is not acknowledged and sends it again.
-    if (inbox.items >= WAITING_ITEMS) return
+    if (inbox.items >= WAITING_ITEMS || isWaiting(inbox, batch)) return
     inbox.batches.push(batch)
     inbox.items += batch.items.length
     this.#drain(batch.lease, inbox)
@@ -99,10 +106,9 @@ export class ItemIntake {
     batch: Batch,
   ): void {
     const { lease } = batch
-    const end = batch.from + batch.items.length - 1
     this.#committer.cache.row('lease', lease).then(
       (row) => {
-        if (row !== undefined && row.lastItem >= end) {
+        if (row !== undefined && row.lastItem >= lastOf(batch)) {
           agent.send({ type: 'items.ack', lease, n: row.lastItem })
           return
         }
@@ -147,7 +153,7 @@ export class ItemIntake {
       loss: null,
       backoff: new Backoff(RETRY_MS, RETRY_MAX_MS),
       work: null,
-      waits: false,
+      cancelRetry: null,
     }
     this.#inboxes.set(lease, made)
     return made
@@ -163,7 +169,7 @@ export class ItemIntake {
   }
 
   #drain(lease: LeaseId, inbox: Inbox): void {
-    if (inbox.work !== null || inbox.waits) return
+    if (inbox.work !== null || inbox.cancelRetry !== null) return
     if (inbox.batches.length === 0 && inbox.loss === null) {
       this.#inboxes.delete(lease)
       return
@@ -216,21 +222,26 @@ export class ItemIntake {
     const { log, clock } = this.#ports
     if (!(error instanceof BalletError)) {
       log.error('what an agent told cannot be stored', { lease, error })
+      const hadItems = inbox.batches.length > 0
       inbox.batches = []
       inbox.items = 0
-      // The end of the lease is the one thing left to store; when that fails, the next start does it.
+      this.#problems.clear(`items ${lease}`)
+      if (hadItems && inbox.loss !== null) {
+        this.#drain(lease, inbox)
+        return
+      }
+      // Where not even the end of the lease can be stored, the next start does it.
       inbox.loss = null
       this.#inboxes.delete(lease)
-      this.#problems.clear(`items ${lease}`)
       this.#handlers.broken(lease, 'told what cannot be stored')
       return
     }
+    if (this.#closed) return
     const delay = inbox.backoff.next()
     this.#problems.set(`items ${lease}`, error.toRefusal())
     log.error('what an agent told is not stored yet', { lease, error, retryMs: delay })
-    inbox.waits = true
-    clock.after(delay, () => {
-      inbox.waits = false
+    inbox.cancelRetry = clock.after(delay, () => {
+      inbox.cancelRetry = null
       this.#drain(lease, inbox)
     })
   }
@@ -356,4 +367,10 @@ export class ItemIntake {
     this.#running.delete(session)
     this.#live.clear(session)
   }
+}
+
+/** Whether all of a batch waits for a commit already: it was said again meanwhile. */
+function isWaiting({ batches }: Inbox, batch: Batch): boolean {
+  const last = batches.at(-1)
+  return last !== undefined && lastOf(batch) <= lastOf(last)
 }
