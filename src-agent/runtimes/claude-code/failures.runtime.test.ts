@@ -144,6 +144,17 @@ describe('failures of the runtime', () => {
     expect(scene.signals).toEqual([])
   })
 
+  it('tells no secret that it printed before its death', async () => {
+    await expect(driver.start(fake('tells its key'), scene.onSignal)).rejects.toMatchObject({
+      message: expect.stringContaining('[ANTHROPIC_API_KEY] is no key'),
+    })
+    const session = await driver.start(fake('tells its key in the end'), scene.onSignal)
+    await session.send(deliveryOf('Hello.'))
+    const { detail } = await scene.waitForSignal('exited')
+    expect(detail).toContain('[ANTHROPIC_API_KEY] is no key')
+    expect(JSON.stringify(scene.signals)).not.toContain(scene.spec.env.ANTHROPIC_API_KEY)
+  })
+
   it('tells a death at the start whose pipe broke before', async () => {
     await expect(driver.start(fake('dies slowly'), scene.onSignal)).rejects.toMatchObject({
       code: 'runtime.start-failed',

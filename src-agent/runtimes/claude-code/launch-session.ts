@@ -63,8 +63,9 @@ export async function launchSession(options: LaunchOptions): Promise<ClaudeCodeS
     throw await cannotStart(spec, error)
   })
   const env = launchEnvironment(spec.env)
+  const mask = new SecretMask(spec.env)
   const early: Early = { lines: [], strays: [] }
-  const process = await startProcess(spec, args, env, early)
+  const process = await startProcess(spec, args, { env, mask }, early)
   try {
     const initialized = Initialized.parse(await handshake(process, early.lines))
     refuseWithoutLogin(initialized.account)
@@ -76,7 +77,7 @@ export async function launchSession(options: LaunchOptions): Promise<ClaudeCodeS
       marker: spec.marker,
       place: { configFolder: configFolder(env), cwd: spec.cwd, conversation },
       version: version ?? 'unknown',
-      mask: new SecretMask(spec.env),
+      mask,
       strays: early.strays,
       onSignal,
       now: ports.now,
@@ -92,7 +93,7 @@ export async function launchSession(options: LaunchOptions): Promise<ClaudeCodeS
 async function startProcess(
   spec: DriverSpec,
   args: readonly string[],
-  env: Readonly<Record<string, string>>,
+  surroundings: { env: Readonly<Record<string, string>>; mask: SecretMask },
   early: Early,
 ): Promise<RuntimeProcess> {
   const keep = (stray: (session: ProcessHandlers) => void) => {
@@ -100,7 +101,13 @@ async function startProcess(
   }
   try {
     return await RuntimeProcess.start(
-      { executable: spec.executable, args, cwd: spec.cwd, env, marker: spec.marker },
+      {
+        executable: spec.executable,
+        args,
+        cwd: spec.cwd,
+        marker: spec.marker,
+        ...surroundings,
+      },
       {
         onLine: (decoded) => {
           if (decoded.kind === 'line') early.lines.push(decoded.line)

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { type Marker, spawnMarked } from '../../process-tree/index.ts'
 import { type FramedLine, LineFramer } from '../line-framing.ts'
+import type { SecretMask } from '../mask-secrets.ts'
 import { type ControlResponseLine, type Decoded, decodeLine } from './lines.ts'
 
 const STDERR_KEPT = 8 * 1_024
@@ -33,9 +34,15 @@ export class RuntimeProcess {
   #gone = false
   readonly #pending = new Map<string, Pending>()
   #handlers: ProcessHandlers
+  readonly #mask: SecretMask
 
-  private constructor(child: ChildProcessWithoutNullStreams, handlers: ProcessHandlers) {
+  private constructor(
+    child: ChildProcessWithoutNullStreams,
+    mask: SecretMask,
+    handlers: ProcessHandlers,
+  ) {
     this.#child = child
+    this.#mask = mask
     this.pid = child.pid ?? -1
     this.#handlers = handlers
     this.exited = this.#watch(child)
@@ -49,22 +56,21 @@ export class RuntimeProcess {
       cwd: string
       env: Readonly<Record<string, string>>
       marker: Marker
+      mask: SecretMask
     },
     handlers: ProcessHandlers,
   ): Promise<RuntimeProcess> {
-    return new RuntimeProcess(
-      await spawnMarked(options.executable, options.args, options),
-      handlers,
-    )
+    const child = await spawnMarked(options.executable, options.args, options)
+    return new RuntimeProcess(child, options.mask, handlers)
   }
 
   get gone(): boolean {
     return this.#gone
   }
 
-  /** The end of what it printed on stderr. */
+  /** The end of what it printed on stderr, secrets masked. */
   get stderr(): string {
-    return this.#stderr.trim()
+    return this.#mask.mask(this.#stderr.trim())
   }
 
   handleWith(handlers: ProcessHandlers): void {

@@ -16,6 +16,9 @@ if (process.argv.includes('--version')) {
 } else if (way === 'dies') {
   process.stderr.write("error: unknown option '--nonsense'\n")
   process.exit(3)
+} else if (way === 'tells its key') {
+  process.stderr.write(`error: ${process.env.ANTHROPIC_API_KEY} is no key\n`)
+  process.exit(3)
 } else if (way === 'dies slowly') {
   closeSync(0)
   process.stderr.write('error: the moon is wrong\n')
@@ -57,6 +60,10 @@ async function turn(line) {
   if (way === 'deaf') {
     spawn('sleep', ['300'], { stdio: 'ignore', detached: true })
     return
+  }
+  if (way === 'tells its key in the end') {
+    process.stderr.write(`error: ${process.env.ANTHROPIC_API_KEY} is no key\n`)
+    process.exit(3)
   }
   if (way === 'huge') {
     process.stdout.write('this is not JSON\n')
