@@ -131,6 +131,17 @@ describe('setup', () => {
     await again.loop.release()
   })
 
+  it('is over when its command is, whatever that left running and writing', async () => {
+    const command = '(while sleep 0.05; do echo later; done) & echo done'
+    const harness = await open(setup(command)).ready()
+    expect(harness.events('tool.result')[0]?.output).toContain('done')
+    const told = harness.live.length
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(harness.live.slice(told)).toEqual([])
+    expect(harness.outgoing.liveBlocks()).toEqual([])
+    await harness.loop.release()
+  })
+
   it.each([
     ['over its limit', 'setup.time-limit', 'error'],
     ['stopped', undefined, 'cancelled'],

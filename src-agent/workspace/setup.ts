@@ -52,6 +52,7 @@ export async function runSetup(
   const output = new SetupOutput(callId, mask.stream(), tell)
   const begin = clock.monotonic()
   const ended = await execute(plan, clock, output, signal)
+  output.close()
   if (ended !== 0) await endTree([plan.marker], { graceMs: 1_000, limitMs: 10_000 })
   const whole = mask.mask(output.text())
   const { text, blob } = cutText(whole)
@@ -164,6 +165,7 @@ class SetupOutput {
   #tail = ''
   #cut = 0
   #shown = 0
+  #isClosed = false
 
   constructor(callId: string, mask: StreamMask, tell: (signal: DriverSignal) => void) {
     this.#callId = callId
@@ -179,6 +181,11 @@ class SetupOutput {
     stream.on('error', () => undefined)
   }
 
+  /** What it left running may go on writing: that is read, and is no part of the result. */
+  close(): void {
+    this.#isClosed = true
+  }
+
   text(): string {
     return this.#cut === 0
       ? this.#head + this.#tail
@@ -186,7 +193,7 @@ class SetupOutput {
   }
 
   #add(text: string): void {
-    if (text === '') return
+    if (text === '' || this.#isClosed) return
     this.#show(text)
     const room = KEPT_EACH - this.#head.length
     this.#head += text.slice(0, room)
