@@ -317,25 +317,27 @@ test('the host tells of itself, of runtimes and of problems', async () => {
   expect(ill.problems.map(({ code }) => code)).toEqual(['runtime.not-found', 'git.not-found'])
 })
 
-test('the demo makes its project once and starts a ticket each time', async () => {
+/** A demo whose model is at another address each time. */
+function sampleDemo() {
   let port = 1
-  const core = await startTestCore({
-    agents: 2,
-    demo: {
-      prepare: async () => ({
-        project: {
-          repo: '/srv/demo.git',
-          runtime: 'claude-code',
-          permission: 'full',
-          runtimeArgs: [],
-          setupLimit: '10m',
-          env: { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port++}` },
-          window: '10m',
-        },
-        ticket: { title: 'Say hello', body: 'In the window.' },
-      }),
-    },
-  })
+  return {
+    prepare: async () => ({
+      project: {
+        repo: '/srv/demo.git',
+        runtime: 'claude-code' as const,
+        permission: 'full' as const,
+        runtimeArgs: [],
+        setupLimit: '10m',
+        env: { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port++}` },
+        window: '10m',
+      },
+      ticket: { title: 'Say hello', body: 'In the window.' },
+    }),
+  }
+}
+
+test('the demo makes its project once and starts a ticket each time', async () => {
+  const core = await startTestCore({ agents: 2, demo: sampleDemo() })
   const first = await core.client.host.demo({ commandId: command('5') })
   expect(await core.client.host.demo({ commandId: command('5') })).toMatchObject({ id: first.id })
   const second = await core.client.host.demo({})
@@ -345,6 +347,15 @@ test('the demo makes its project once and starts a ticket each time', async () =
   expect(agent.spec().env.ANTHROPIC_BASE_URL).toBe('http://127.0.0.1:2')
   const without = await startTestCore()
   expect(await refusalOf(without.client.host.demo({}))).toMatchObject({ code: 'demo.missing' })
+})
+
+test('the demo leaves a project of a person that has its name as it is', async () => {
+  const core = await startTestCore({ demo: sampleDemo() })
+  const own = await core.client.projects.add({ name: 'demo', repo: '/srv/own.git' })
+  expect((await core.client.host.demo({})).project).toBe('Demo 2')
+  expect((await core.client.host.demo({})).project).toBe('Demo 2')
+  expect(await core.client.projects.show({ ref: own.id })).toEqual(own)
+  expect(await core.client.projects.list()).toHaveLength(2)
 })
 
 test('a body of 1 MB is kept whole', async () => {

@@ -3,8 +3,13 @@ import { Project, type ProjectSettings } from '../../src-shared/records.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import { receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
-import { addProject, changeProject, checkProjectName, deleteProject } from '../decide/projects.ts'
-import { folded } from '../decide/references.ts'
+import {
+  addProject,
+  changeProject,
+  checkProjectName,
+  deleteProject,
+  freeProjectName,
+} from '../decide/projects.ts'
 import { REMOTE_PROBE_MS } from '../limits.ts'
 import type { ProjectRow } from '../storage/rows.ts'
 import type { CallContext } from './context.ts'
@@ -85,7 +90,10 @@ export async function checkRemote(
   return accept(found.value.branch)
 }
 
-/** The project of that name: made when it is missing, else given the settings. */
+/**
+ * The project of that repository: given the settings where there is one, else made. A person's own project of that
+ * name stays what it is, and the new one gets another name.
+ */
 export async function ensureProject(
   context: CallContext,
   settings: Settings,
@@ -94,8 +102,9 @@ export async function ensureProject(
   if (!branch.ok) return branch
   return context.committer.transact<ProjectRow>(async (read, now) => {
     const projects = await read.rows({ table: 'project' })
-    const existing = projects.find(({ name }) => folded(name) === folded(settings.name))
-    const command = { settings, branch: branch.value }
+    const existing = projects.find(({ repo }) => repo === settings.repo)
+    const name = freeProjectName(projects, settings.name)
+    const command = { settings: { ...settings, name }, branch: branch.value }
     return existing === undefined
       ? addProject({ projects }, command, now, context.ports.ids)
       : accept(changeProject(existing, command))

@@ -36,6 +36,16 @@ export function checkProjectName(projects: readonly ProjectRow[], name: string):
   )
 }
 
+/** The name, with a number behind it where another project has it, also in other letter case. */
+export function freeProjectName(projects: readonly ProjectRow[], name: string): string {
+  const taken = new Set(projects.map((project) => folded(project.name)))
+  if (!taken.has(folded(name))) return name
+  for (let number = 2; ; number += 1) {
+    const numbered = `${name} ${number}`
+    if (!taken.has(folded(numbered))) return numbered
+  }
+}
+
 const rowOf = (settings: ProjectSettings, branch: string) => ({
   name: settings.name,
   repo: settings.repo,
