@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -30,6 +39,32 @@ describe('the data folder', () => {
     mkdirSync(join(base, 'open'), { mode: 0o755 })
     const { dataDir } = await prepareDataFolder(join(base, 'open'))
     expect(modeOf(dataDir)).toBe(0o700)
+  })
+
+  it.each(['ballet.sqlite', 'settings.json', 'host.lock', 'logs'])(
+    'is Ballet’s when it holds %s',
+    async (name) => {
+      const open = join(base, 'open')
+      mkdirSync(join(open, name), { recursive: true })
+      chmodSync(open, 0o755)
+      const { dataDir } = await prepareDataFolder(open)
+      expect(modeOf(dataDir)).toBe(0o700)
+    },
+  )
+
+  it('is refused, and left as it is, where it is open to others and holds what is not Ballet’s', async () => {
+    const open = join(base, 'open')
+    mkdirSync(join(open, 'letters'), { recursive: true })
+    chmodSync(open, 0o755)
+    await expect(prepareDataFolder(open)).rejects.toMatchObject({
+      code: 'data.unusable',
+      message: expect.stringContaining('letters'),
+      hint: expect.stringContaining('--data'),
+    })
+    expect(modeOf(open)).toBe(0o755)
+    expect(readdirSync(open)).toEqual(['letters'])
+    chmodSync(open, 0o700)
+    await prepareDataFolder(open)
   })
 
   it('says where things lie', () => {

@@ -1,5 +1,5 @@
-import { chmod, open, rm, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { chmod, open, readdir, rm, stat } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
 import { SPOOL_FOLDER } from '../../src-shared/agent-wire.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { Paths } from '../ports.ts'
@@ -42,8 +42,12 @@ export function layOut(dataDir: string): DataFolder {
 /** Its folders, made with the data folder; agents make what they need inside. */
 const FOLDERS = ['mirrors', 'workspaces', SPOOL_FOLDER, 'scratch', 'logs']
 
+/** What the main process and the log make there before the folder is prepared. */
+const EARLY = new Set(['chromium', 'logs'])
+
 /**
- * Makes the data folder where it is missing, for its owner alone, and checks that it can be written.
+ * Makes the data folder where it is missing, for its owner alone, and checks that it can be written. A folder that
+ * is open to others is closed to them only when it is Ballet's.
  * Rejects with `BalletError`, code `data.unusable` or `data.full`.
  */
 export async function prepareDataFolder(dataDir: string): Promise<DataFolder> {
@@ -57,7 +61,10 @@ export async function prepareDataFolder(dataDir: string): Promise<DataFolder> {
     if (found !== undefined && !found.isDirectory()) throw unusable(root, 'it is not a folder')
     if (found === undefined) makeFolder(root)
     // Everything below is private through it: keys in the settings of projects, and the socket.
-    else if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) await chmod(root, 0o700)
+    else if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) {
+      await mustBeOwn(folder)
+      await chmod(root, 0o700)
+    }
     for (const name of FOLDERS) makeFolder(join(root, name))
     const probe = join(root, `.writable-${process.pid}`)
     await (await open(probe, 'w', 0o600)).close()
@@ -78,6 +85,19 @@ export async function prepareDataFolder(dataDir: string): Promise<DataFolder> {
     throw unusable(root, cause, error)
   }
   return folder
+}
+
+/** Closing `/tmp` or a person's own folder to others would do harm that nobody asked for. */
+async function mustBeOwn({ dataDir, database, lock, settings }: DataFolder): Promise<void> {
+  const names = await readdir(dataDir)
+  if ([database, lock, settings].some((file) => names.includes(basename(file)))) return
+  const foreign = names.find((name) => !EARLY.has(name))
+  if (foreign === undefined) return
+  throw new BalletError({
+    code: 'data.unusable',
+    message: `The data folder ${dataDir} cannot be used: others may look into it, and what is in it, such as ${foreign}, is not Ballet's.`,
+    hint: 'Name an empty folder with --data or BALLET_DATA, or close this one to others yourself (chmod 700).',
+  })
 }
 
 function unusable(root: string, why: string, cause?: unknown): BalletError {
