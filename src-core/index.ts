@@ -1,6 +1,7 @@
 export type { Call, Calls, Core } from './core.ts'
 export { createCore } from './create-core.ts'
 export { createHostLog } from './host/host-log.ts'
+export { makeFolder } from './host/make-folder.ts'
 export { type Host, type HostOptions, openHost } from './host/open-host.ts'
 export { logOutput } from './host/process-output.ts'
 export { createWireChannel, type Wire, type WireChannel } from './host/wire-channel.ts'

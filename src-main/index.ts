@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { app, dialog, nativeTheme } from 'electron'
 import manifest from '../package.json' with { type: 'json' }
+import { makeFolder } from '../src-core/index.ts'
 import { readArguments, type StartArguments } from './arguments.ts'
 import { runDesktop } from './desktop.ts'
 import { claimScheme } from './own-pages.ts'
@@ -18,7 +18,7 @@ function begin(): void {
     dataDir = start.dataDir ?? join(app.getPath('appData'), OWN_FOLDER)
     // Chromium's own files stay apart, and one running application for each data folder follows from it.
     const chromium = join(dataDir, 'chromium')
-    mkdirSync(chromium, { recursive: true, mode: 0o700 })
+    makeFolder(chromium)
     app.setPath('userData', chromium)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
