@@ -13,7 +13,7 @@ export type WindowOptions = {
 }
 
 // As the window's own background, so that nothing flashes before its first paint.
-const BACKGROUND = { light: '#ffffff', dark: '#16181d' }
+const BACKGROUND = { light: '#ffffff', dark: '#0f1115' }
 
 export function openWindow({ page, preload, placeFile, facts, log }: WindowOptions): BrowserWindow {
   const { maximized, ...bounds } = readPlace(placeFile)
