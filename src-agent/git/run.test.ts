@@ -129,6 +129,16 @@ describe('a git that nobody watches', () => {
     expect(await readFile(join(folder, 'used-ssh'), 'utf8')).toBe('mine\n')
   })
 
+  it('works again after a time when it could not be asked for the ssh command', async () => {
+    const remote = join(folder, 'remote.git')
+    await git.text(['init', '--quiet', '--bare', remote], { cwd: folder })
+    const later = createGit({ env })
+    await expect(
+      later.text(['ls-remote', '--', remote], { cwd: join(folder, 'gone') }),
+    ).rejects.toMatchObject({ code: 'workspace.missing' })
+    expect(await lsRemote(remote, later)).toBe('')
+  })
+
   it('takes nothing of the surroundings but what it is given', async () => {
     const made = gitEnvironment({
       GIT_DIR: '/elsewhere',

@@ -87,7 +87,11 @@ export function createGit(options: { env: Environment; program?: string }): Git 
     const isRemote = REMOTE_COMMANDS.has(args[0] ?? '')
     const extra: Record<string, string> = { ...given.env }
     if (isRemote) {
-      sshCommand ??= findSshCommand(given.cwd)
+      sshCommand ??= findSshCommand(given.cwd).catch((error: unknown) => {
+        // What could not be found out now is asked again.
+        sshCommand = undefined
+        throw error
+      })
       const command = await sshCommand
       if (command !== null) extra.GIT_SSH_COMMAND = command
     }
