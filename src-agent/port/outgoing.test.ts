@@ -106,10 +106,12 @@ describe('items', () => {
     expect(pressures).toEqual(['high', 'over'])
     live('b', 0, 'not shown now')
     await tick()
+    clock.advance(10)
     expect(lives()).toEqual([])
     outgoing.ack(26)
     expect(pressures).toEqual(['high', 'over', 'none'])
     clock.advance(10)
+    expect(lives().at(-1)?.text).toBe('not shown now')
     live('b', 13, '!')
     clock.advance(10)
     expect(

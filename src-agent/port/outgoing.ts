@@ -97,7 +97,7 @@ export class Outgoing {
     this.#cancelResend = null
     this.#tellPressure()
     if (this.#kept.length === 0) for (const resolve of this.#settled.splice(0)) resolve()
-    else this.flush()
+    this.flush()
   }
 
   get isSettled(): boolean {
