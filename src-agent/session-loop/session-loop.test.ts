@@ -412,6 +412,36 @@ describe('the end of a session', () => {
     expect(await harness.untilItem('ended')).toMatchObject({ outcome: 'finished' })
   })
 
+  it('finish that is refused while the runtime comes back forgets nothing of the turn that was cut', async () => {
+    const driver = new RecordingDriver()
+    const harness = await open({}, driver).ready()
+    const delivery = makeDelivery('work')
+    harness.loop.deliver(delivery)
+    await harness.untilAsked('send work')
+    driver.take(delivery)
+    driver.tell({ kind: 'assistant.text', text: 'half', ref: 'line-1' })
+    await change()
+    await sample.commit(sample.plan().branch, { 'theirs.txt': 'x' })
+    const resume = driver.resume.bind(driver)
+    let goOn = () => {}
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    driver.resume = async (...given) => {
+      await gate
+      return resume(...given)
+    }
+    driver.die()
+    const finishing = harness.loop.finish('Done')
+    goOn()
+    await finishing
+    await harness.untilItem('refused')
+    harness.loop.deliver(makeDelivery('fix it'))
+    await harness.untilAsked('send fix it')
+    expect(driver.facts.at(-1)).toMatchObject({ turnCut: true, storedRefs: ['line-1'] })
+    await harness.loop.release()
+  })
+
   it('stop interrupts, pushes a snapshot, and keeps the workspace for the next run', async () => {
     const harness = await open().ready()
     const delivery = makeDelivery('work')

@@ -19,6 +19,8 @@ import { prepareWorkspace } from './prepare.ts'
  */
 type Phase = 'preparing' | 'launching' | 'online' | 'down' | 'closing' | 'ended'
 
+const NOTHING_CUT: RuntimeLoss['cut'] = { turnCut: false, storedRefs: [] }
+
 /** How long work that was told to stop may take to notice. */
 const YIELD_LIMIT_MS = 15_000
 
@@ -33,7 +35,10 @@ export class SessionLoop {
   /** What prepares or launches now; never rejects. */
   #work: Promise<void> = Promise.resolve()
   #aborter = new AbortController()
-  #executable = ''
+  /** Null before the workspace was prepared. */
+  #executable: string | null = null
+  /** What was cut when the runtime ended, until a resume has looked after it. */
+  #cut: RuntimeLoss['cut'] = NOTHING_CUT
   /** Asked for while a finish was under way. */
   #next: 'stop' | 'release' | null = null
 
@@ -47,7 +52,7 @@ export class SessionLoop {
       driver: options.driver,
       onLost: (loss) => this.#onLost(loss),
       onNeeded: () => {
-        if (this.#phase === 'down') this.#relaunch({ turnCut: false, storedRefs: [] })
+        if (this.#phase === 'down') this.#relaunch()
       },
     })
   }
@@ -167,7 +172,7 @@ export class SessionLoop {
       if (prepared.status === 'rejected') throw prepared.reason
       this.#executable = found.value
       await mkdir(this.#context.scratchDir, { recursive: true })
-      await this.#launch(this.#factsOfEarlierLease())
+      await this.#launch(found.value, this.#factsOfEarlierLease())
     } catch (error) {
       await this.#fail(refusalOf(error, 'preparing the session'))
     }
@@ -181,23 +186,24 @@ export class SessionLoop {
   }
 
   /** Brings up the runtime; leaves it to whoever closes the session by then. */
-  async #launch(facts: ResumeFacts | null): Promise<void> {
+  async #launch(executable: string, facts: ResumeFacts | null): Promise<void> {
     if (this.#isLeaving()) return
-    await this.#conversation.launch(this.#executable, facts)
+    await this.#conversation.launch(executable, facts)
     if (this.#isLeaving()) return
+    this.#cut = NOTHING_CUT
     this.#phase = 'online'
     this.#conversation.go()
   }
 
   /** Brings back a runtime that ended, in the same conversation. */
-  #relaunch(cut: RuntimeLoss['cut']): void {
-    const facts = this.#conversation.factsAfter(cut)
-    if (facts === null) {
+  #relaunch(): void {
+    const facts = this.#conversation.factsAfter(this.#cut)
+    if (facts === null || this.#executable === null) {
       this.#work = this.#prepare()
       return
     }
     this.#phase = 'launching'
-    this.#work = this.#launch(facts).catch((error: unknown) =>
+    this.#work = this.#launch(this.#executable, facts).catch((error: unknown) =>
       this.#fail(refusalOf(error, 'bringing the runtime back')),
     )
   }
@@ -205,6 +211,7 @@ export class SessionLoop {
   #onLost({ detail, hint, wasBusy, cut, survived }: RuntimeLoss): void {
     if (this.#phase !== 'online') return
     this.#phase = 'down'
+    this.#cut = cut
     if (survived !== undefined) {
       void this.#fail(survived)
     } else if (this.#crashes.count()) {
@@ -216,7 +223,7 @@ export class SessionLoop {
           'Look at the last events, run the runtime in a terminal in the workspace, then send a message to try again.',
       })
     } else if (wasBusy) {
-      this.#relaunch(cut)
+      this.#relaunch()
     } else {
       const text = `The runtime ended between turns: ${detail} It is started again with the next message.`
       this.#context.report.notice('info', 'runtime.exited', text)
