@@ -79,6 +79,15 @@ describe('lines that nobody expects', () => {
     ])
   })
 
+  it('says once that more of them come, and then tells the turn alone', () => {
+    const normalizer = running()
+    const flood = Array.from({ length: 500 }, (_, at) => `noise ${at}\n{"type":"new ${at}"}\n`)
+    const told = tell(feed(normalizer, flood.join(''), at(0)))
+    expect(told).toHaveLength(51)
+    expect(told.at(-1)).toMatch(/^warning runtime.strange: .*50 lines/)
+    expect(tell(run([completed], normalizer)).at(-1)).toBe('turn.ended completed')
+  })
+
   it('survives known types of a wrong shape', () => {
     const broken = [
       { type: 'assistant', message: 'text' },

@@ -26,7 +26,7 @@ import type {
   UserLine,
 } from './lines.ts'
 import { LiveBlocks } from './live-blocks.ts'
-import { notice, noticeOfSystem, rateLimitNotice, resetsAt } from './notices.ts'
+import { type Notice, notice, noticeOfSystem, rateLimitNotice, resetsAt } from './notices.ts'
 import { Spending } from './spending.ts'
 import { type TurnEnd, turnEndOf } from './turn-end.ts'
 
@@ -35,6 +35,9 @@ export type TimelineLine = Exclude<
   Line,
   ControlRequestLine | ControlResponseLine | ControlCancelLine
 >
+
+/** So many lines of one runtime that cannot be read are told. */
+const STRANGE_TOLD = 50
 
 type Turn = {
   startedAt: number
@@ -61,6 +64,8 @@ export class Normalizer {
   /** Calls without a result, with the time of the call. */
   readonly #openCalls = new Map<string, { at: number; parent: string | undefined }>()
   readonly #unknownTypes = new Set<string>()
+  /** How many lines that cannot be read were told. */
+  #strange = 0
   #lastRateLimit = ''
   #turn: Turn | null = null
   #expected: DeliveryId | null = null
@@ -129,18 +134,27 @@ export class Normalizer {
     if (this.#unknownTypes.has(type)) return []
     this.#unknownTypes.add(type)
     const text = `Claude Code printed a line of a kind that Ballet does not know: ${type.slice(0, 200)}`
-    return [this.#entries.notice(at, notice('info', 'runtime.unknown', text))]
+    return this.#tellStrange(at, notice('info', 'runtime.unknown', text))
   }
 
   /** A line that is not JSON. */
   garbage(text: string, at: Instant): DriverSignal[] {
     const shown = `Claude Code printed a line that is not JSON: ${text.slice(0, 1_000)}`
-    return [this.#entries.notice(at, notice('warning', 'runtime.garbage', shown))]
+    return this.#tellStrange(at, notice('warning', 'runtime.garbage', shown))
   }
 
   oversized(head: string, bytes: number, at: Instant): DriverSignal[] {
     const shown = `Claude Code printed a line of ${bytes} bytes, which is too long and was left out. It begins: ${head}`
-    return [this.#entries.notice(at, notice('warning', 'runtime.oversized', shown))]
+    return this.#tellStrange(at, notice('warning', 'runtime.oversized', shown))
+  }
+
+  /** A program that prints something else for ever must not fill the timeline. */
+  #tellStrange(at: Instant, made: Notice): DriverSignal[] {
+    this.#strange += 1
+    if (this.#strange <= STRANGE_TOLD) return [this.#entries.notice(at, made)]
+    if (this.#strange > STRANGE_TOLD + 1) return []
+    const text = `Claude Code printed ${STRANGE_TOLD} lines that Ballet cannot read; what more of them come is not shown.`
+    return [this.#entries.notice(at, notice('warning', 'runtime.strange', text))]
   }
 
   /** The runtime is gone: settles what is open, and ends the running turn. */
