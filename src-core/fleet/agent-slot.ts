@@ -189,6 +189,7 @@ class AgentLife {
   readonly ended: Promise<void>
   denials = 0
   vitals: Vitals | null = null
+  /** It takes work. */
   isUp = false
   readonly #id: AgentId
   readonly #ports: SlotPorts
@@ -220,7 +221,7 @@ class AgentLife {
     const { launcher, environment, paths } = this.#ports
     let process: AgentProcess
     try {
-      process = launcher.launch(this.#id, { ...environment })
+      process = launcher.launch(this.#id, { ...environment, BALLET_AGENT: this.#id })
     } catch (error) {
       this.#ports.log.error(`${this.#id} could not be launched`, { error })
       this.after(0, () => this.#finish('could not be launched'))
@@ -229,6 +230,7 @@ class AgentLife {
     this.#process = process
     process.channel.onClose(() => {
       this.#closed = true
+      this.isUp = false
       if (this.#exit !== null) this.#finish(this.#exit)
       // Of a process that died the channel ends first.
       else this.after(LAST_WORDS_MS, () => this.kill('closed its channel'))
@@ -261,6 +263,7 @@ class AgentLife {
   kill(cause: string): void {
     if (this.#over || this.#cause !== null) return
     this.#cause = cause
+    this.isUp = false
     if (this.#exit === null) this.#ports.log.warn(`${this.#id} is ended: it ${cause}`)
     this.#process?.kill()
     this.after(KILL_MS, () => {
@@ -299,7 +302,7 @@ class AgentLife {
           this.kill(`speaks version ${message.wire} of the wire, not ${AGENT_WIRE_VERSION}`)
           return
         }
-        if (this.isUp) return
+        if (this.isUp || this.#cause !== null) return
         this.isUp = true
         this.#watch()
         this.#handlers.up()

@@ -106,6 +106,24 @@ test('what does not decode is logged; an agent that goes on with it is ended', a
   expect((await first(core))?.reason).toBe('sent what does not decode')
 })
 
+test('an agent that is being ended gets no work, whatever it still says', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const agent = core.launcher.agent('agent-1')
+  await until('it to be up', async () => (await first(core))?.state === 'idle')
+  await core.client.projects.add({ name: 'Shop', repo: '/srv/shop.git' })
+  agent.survives = true
+  for (let count = 0; count < 3; count += 1) agent.sayAnything('nonsense')
+  await settle()
+  await withTicketOf(core, 'one')
+  agent.hello()
+  await settle()
+  expect(agent.heard('session.start')).toEqual([])
+  expect((await first(core))?.state).toBe('offline')
+  core.clock.turn(6_000)
+  await core.launcher.holder('SHOP-1')
+  expect(core.launcher.launched).toHaveLength(2)
+})
+
 test('an agent of another version is not used', async () => {
   const core = await startTestCore({ agents: 1 })
   await until('it to be up', async () => (await first(core))?.state === 'idle')

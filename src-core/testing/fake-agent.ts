@@ -34,6 +34,8 @@ export class FakeAgent {
   readonly spec: () => z.infer<typeof SessionSpec>
   /** Ends in order when it is told to. */
   obedient = true
+  /** Goes on when it is killed, as a process that waits for a disk does. */
+  survives = false
   #next = 1
   #lease: string | null = null
   readonly #channel: Channel
@@ -220,7 +222,9 @@ export class FakeLauncher implements Launcher {
       channel: core,
       pid: () => 4_000 + this.launched.length,
       onExit: (listener) => listeners.push(listener),
-      kill: () => fake.die('SIGKILL'),
+      kill: () => {
+        if (!fake.survives) fake.die('SIGKILL')
+      },
     }
   }
 
