@@ -72,7 +72,7 @@ export const ROOMS = {
     },
   },
   e2e: {
-    rooms: SHARED,
+    rooms: { ...SHARED, 'package.json': 'all' },
     node: true,
     packages: [
       '@playwright/test',
