@@ -18,6 +18,8 @@ export const REMOTE_PROBE_MS = 30_000
 export const RUNTIMES_PROBE_MS = 20_000
 export const REAP_PROBE_MS = 20_000
 export const REMOVE_PROBE_MS = 60_000
+/** How long who asks for a deletion waits for its end. */
+export const DELETE_MS = 120_000
 
 /** How long an interrupt or a stop may take before the agent is ended instead. */
 export const INTERRUPT_MS = 30_000

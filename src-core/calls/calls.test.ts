@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { CommandId } from '../../src-shared/ids.ts'
+import { BalletError } from '../../src-shared/refusal.ts'
+import { answerProbe } from '../testing/fake-agent.ts'
 import { refusalOf, startTestCore, withTicket } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
 import { inState, parked, waiting } from '../testing/walks.ts'
@@ -287,6 +289,42 @@ test('a deletion that the host did not end is ended by the next one; nothing sta
   expect(await second.storage.pendingOutbox()).toEqual([])
   first.core.stop().catch(() => undefined)
   await Promise.race([asked, settle()])
+})
+
+test('a deletion that the disk keeps from its end is told of within a limit, and goes on', async () => {
+  let full = false
+  const core = await startTestCore({
+    agents: 1,
+    storage: (real) => ({
+      ...real,
+      commit: (commit) =>
+        full
+          ? Promise.reject(new BalletError({ code: 'storage.full', message: 'The disk is full.' }))
+          : real.commit(commit),
+    }),
+  })
+  const { ticket } = await parked(core)
+  core.launcher.answer = (probe) => {
+    full = true
+    return answerProbe(probe)
+  }
+  const deleted = refusalOf(core.client.tickets.delete({ ref: ticket.key }))
+  await until('the disk to be full', () => full)
+  for (let passed = 0; passed < 125_000; passed += 1_000) {
+    core.launcher.agent('agent-1').heartbeat(null)
+    await settle(3)
+    core.clock.turn(1_000)
+  }
+  expect(await deleted).toMatchObject({
+    code: 'ticket.deleting',
+    message: expect.stringContaining('The disk is full.'),
+  })
+  full = false
+  core.launcher.answer = answerProbe
+  core.clock.turn(30_000)
+  await until('the ticket to be gone', async () => {
+    return (await core.client.tickets.list()).length === 0
+  })
 })
 
 test('the host tells of itself, of runtimes and of problems', async () => {

@@ -1,10 +1,11 @@
-import type { Instant } from '../../src-shared/ids.ts'
+import type { Instant, TicketKey } from '../../src-shared/ids.ts'
 import { Session, Ticket } from '../../src-shared/records.ts'
-import { accept, type Result } from '../../src-shared/refusal.ts'
+import { accept, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import { type Reader, receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
 import { changeOf, type Decision, joinChanges, TICKET_DELETE } from '../decide/change.ts'
 import { addTicket, checkTicketDeletion, startTicket } from '../decide/tickets.ts'
+import { DELETE_MS } from '../limits.ts'
 import { loadFacts } from '../sessions/session-facts.ts'
 import type { ProjectRow, TicketRow } from '../storage/rows.ts'
 import { type CallContext, checkNotDeleting, gone, orGone, sessionAnswer } from './context.ts'
@@ -65,12 +66,15 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
     delete: async ({ ref, commandId }) => {
       const earlier = await committer.earlier(receiptOf('tickets.delete', commandId, Ticket))
       if (earlier !== undefined) return earlier
-      const begun = await committer.transact<string>(async (read) => {
+      const begun = await committer.transact<{ entry: string; key: TicketKey }>(async (read) => {
         const found = await resolveTicket(read, ref)
         if (!found.ok) return found
         const ticket = found.value
         const running = context.outbox.concerns(TICKET_DELETE, 'ticket', ticket.id)
-        if (running !== undefined) return accept({ change: null, answer: running.id })
+        const { key } = ticket
+        if (running !== undefined) {
+          return accept({ change: null, answer: { entry: running.id, key } })
+        }
         const sessions = await read.rows({ table: 'session', where: { ticketId: ticket.id } })
         const free = checkTicketDeletion({ ticket, sessions })
         if (!free.ok) return free
@@ -82,14 +86,23 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
             ...(commandId === undefined ? {} : { command: commandId }),
           },
         }
-        return accept({ change: changeOf({ outbox: [entry] }), answer: entry.id })
+        return accept({ change: changeOf({ outbox: [entry] }), answer: { entry: entry.id, key } })
       })
       if (!begun.ok) return begun
-      const outcome = await context.outbox.outcome(begun.value)
+      const outcome = await context.outbox.outcome(begun.value.entry, DELETE_MS)
       if (outcome === undefined) return gone('ticket')
+      if ('late' in outcome) return stillDeleting(begun.value.key, outcome.late)
       return outcome.ok ? accept(Ticket.parse(outcome.value)) : outcome
     },
   }
+}
+
+function stillDeleting(key: TicketKey, failure: Refusal | null): Result<never> {
+  return refuse(
+    'ticket.deleting',
+    `The ticket ${key} is still being deleted${failure === null ? '.' : `: ${failure.message}`}`,
+    'It goes on by itself, also after a restart; what is wrong tells: ballet doctor',
+  )
 }
 
 async function startStored(

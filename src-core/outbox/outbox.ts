@@ -1,4 +1,4 @@
-import { BalletError, type Result } from '../../src-shared/refusal.ts'
+import { BalletError, type Refusal, type Result } from '../../src-shared/refusal.ts'
 import type { Committed } from '../commit/committer.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
@@ -11,12 +11,19 @@ import type { OutboxEntry, Storage } from '../storage/port.ts'
  */
 export type Effect = (entry: OutboxEntry) => Promise<Result<unknown>>
 
+type Running = {
+  entry: OutboxEntry
+  done: Promise<Result<unknown>>
+  /** Why it was tried again last. */
+  failure: Refusal | null
+}
+
 /** I/O that must happen although the host may end first. What an agent is told is not here: it dies with its lease. */
 export class Outbox {
   readonly #clock: Clock
   readonly #log: Log
   readonly #effects: Readonly<Record<string, Effect>>
-  readonly #running = new Map<string, { entry: OutboxEntry; done: Promise<Result<unknown>> }>()
+  readonly #running = new Map<string, Running>()
   #stopped = false
 
   constructor(ports: { clock: Clock; log: Log }, effects: Readonly<Record<string, Effect>>) {
@@ -34,9 +41,20 @@ export class Outbox {
     for (const entry of wanted.outbox) this.#begin(entry)
   }
 
-  /** What came of an entry that was just committed. */
-  outcome(id: string): Promise<Result<unknown>> | undefined {
-    return this.#running.get(id)?.done
+  /**
+   * What came of an entry that was just committed. It goes on where that is not known within the limit: `late` then
+   * has the failure that keeps it, if there was one. Undefined when no such entry is carried out.
+   */
+  async outcome(
+    id: string,
+    limitMs: number,
+  ): Promise<Result<unknown> | { late: Refusal | null } | undefined> {
+    const running = this.#running.get(id)
+    if (running === undefined) return undefined
+    return new Promise((resolve, reject) => {
+      const cancel = this.#clock.after(limitMs, () => resolve({ late: running.failure }))
+      running.done.then(resolve, reject).finally(cancel)
+    })
   }
 
   /** Whether an effect of that name runs on the thing. */
@@ -54,7 +72,7 @@ export class Outbox {
   #begin(entry: OutboxEntry): void {
     if (this.#running.has(entry.id)) return
     const done = this.#carryOut(entry).finally(() => this.#running.delete(entry.id))
-    this.#running.set(entry.id, { entry, done })
+    this.#running.set(entry.id, { entry, done, failure: null })
     done.catch((error: unknown) => {
       this.#log.error('an effect is left for the next start', { effect: entry.effect, error })
     })
@@ -77,6 +95,10 @@ export class Outbox {
         return result
       } catch (error) {
         if (this.#stopped) throw error
+        const running = this.#running.get(entry.id)
+        if (running !== undefined && error instanceof BalletError) {
+          running.failure = error.toRefusal()
+        }
         const delay = backoff.next()
         this.#log.error(`${entry.effect} is tried again`, { error, retryMs: delay })
         await new Promise<void>((resolve) => {
