@@ -169,6 +169,7 @@ export const session: Session = {
   workspace: null,
   parkAt: null,
   openQuestions: 0,
+  openRequests: 0,
   queuedInputs: 0,
   turn: 0,
   turnStartedAt: null,

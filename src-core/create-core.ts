@@ -2,6 +2,7 @@ import type { CallContext } from './calls/context.ts'
 import { followCalls } from './calls/follow-calls.ts'
 import { hostCalls } from './calls/host-calls.ts'
 import { projectCalls } from './calls/project-calls.ts'
+import { requestCalls } from './calls/request-calls.ts'
 import { sessionCalls } from './calls/session-calls.ts'
 import { ticketCalls } from './calls/ticket-calls.ts'
 import { Committer } from './commit/committer.ts'
@@ -115,6 +116,7 @@ export function createCore(ports: CorePorts): Core {
       projects: projectCalls(context),
       tickets: ticketCalls(context),
       sessions: sessionCalls(context),
+      requests: requestCalls(context),
       ...followCalls(context),
     },
 

@@ -31,6 +31,23 @@ export const SessionMarker = z.object({
 })
 export type SessionMarker = z.infer<typeof SessionMarker>
 
+/** The runtime's own words for what is allowed; Core keeps them and gives them back as they are. */
+const RuntimeRule = z.record(z.string(), z.unknown())
+
+/** What Core keeps of a permission request beside its event. */
+export const RequestFacts = z.object({
+  /** sha256 of the tool's name and its whole arguments in canonical JSON: the identical call has the same. */
+  digest: z.string().regex(/^[0-9a-f]{64}$/),
+  /** What an answer for the session allows, for the runtime and for people. */
+  rules: z.array(RuntimeRule).max(100),
+  ruleTexts: z.array(z.string().max(2_000)).max(100),
+})
+export type RequestFacts = z.infer<typeof RequestFacts>
+
+/** What a person allowed for the rest of a session: the runtime's rules, and without any the identical call. */
+export const SessionGrant = RequestFacts.pick({ digest: true, rules: true })
+export type SessionGrant = z.infer<typeof SessionGrant>
+
 /** A delivery that was handed to the runtime before a crash and whose fate is not known. */
 export const OpenDelivery = z.object({ id: DeliveryId, inputs: z.array(InputId) })
 
@@ -60,6 +77,7 @@ export const SessionSpec = z.object({
   runtimeArgs: z.array(z.string()),
   env: z.record(z.string(), z.string()),
   permission: PermissionMode,
+  grants: z.array(SessionGrant),
   /** Goes to the runtime as appended system prompt. */
   prompt: z.string(),
   /** Set when an earlier lease already ran this session. */
@@ -158,6 +176,8 @@ export const ToAgent = z.discriminatedUnion('type', [
     request: RequestId,
     outcome: z.enum(['allow', 'allow-for-session', 'deny']),
     text: z.string().optional(),
+    /** All of the session's by now, for the next start of the runtime; with `allow-for-session`. */
+    grants: z.array(SessionGrant).optional(),
   }),
   /** Commit, push, remove the workspace. */
   z.object({ type: z.literal('session.finish'), ...underLease, message: z.string() }),
@@ -178,7 +198,13 @@ export type ToAgent = z.infer<typeof ToAgent>
  * and sends again what is not acknowledged.
  */
 export const AgentItem = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('event'), at: Instant, event: AgentEventBody }),
+  /** `request` belongs to a `request.opened`. */
+  z.object({
+    type: z.literal('event'),
+    at: Instant,
+    event: AgentEventBody,
+    request: RequestFacts.optional(),
+  }),
   z.object({ type: z.literal('workspace'), at: Instant, baseCommit: z.string() }),
   /** The runtime is up and between turns: inputs can be delivered. */
   z.object({
@@ -197,6 +223,17 @@ export const AgentItem = z.discriminatedUnion('type', [
     fate: z.enum(['never', 'unknown']),
     reason: z.string(),
   }),
+  /** The runtime has the answer to its request. */
+  z.object({ type: z.literal('request.answered'), at: Instant, request: RequestId }),
+  /** The runtime certainly did not get the answer: it is gone, or was started again. */
+  z.object({
+    type: z.literal('request.unanswered'),
+    at: Instant,
+    request: RequestId,
+    reason: z.string(),
+  }),
+  /** The runtime does not wait for the answer any more. */
+  z.object({ type: z.literal('request.withdrawn'), at: Instant, request: RequestId }),
   /** The branch on the remote is now at this commit, pushed by Ballet. */
   z.object({ type: z.literal('pushed'), at: Instant, commit: z.string() }),
   /** An asked-for finish or stop could not be done; the session goes on as it was. */

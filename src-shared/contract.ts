@@ -1,7 +1,16 @@
 import { oc } from '@orpc/contract'
 import { z } from 'zod'
 import { RuntimeReport } from './agent-wire.ts'
-import { BlobId, CommandId, InputId, ProjectId, Reference, SessionId, TicketId } from './ids.ts'
+import {
+  BlobId,
+  CommandId,
+  InputId,
+  ProjectId,
+  Reference,
+  RequestId,
+  SessionId,
+  TicketId,
+} from './ids.ts'
 import {
   Agent,
   Input,
@@ -9,6 +18,8 @@ import {
   Priority,
   Project,
   ProjectSettings,
+  Request,
+  RequestState,
   Session,
   SessionState,
   Stage,
@@ -78,6 +89,8 @@ const RecordChange = z.discriminatedUnion('record', [
   z.object({ record: z.literal('session'), id: SessionId, value: Session.nullable() }),
   /** Only inputs that are queued, sent or unknown; null once the timeline has the whole story. */
   z.object({ record: z.literal('input'), id: InputId, value: Input.nullable() }),
+  /** Only open ones; null once closed. */
+  z.object({ record: z.literal('request'), id: RequestId, value: Request.nullable() }),
   z.object({ record: z.literal('agent'), id: z.string(), value: Agent.nullable() }),
 ])
 export type RecordChange = z.infer<typeof RecordChange>
@@ -182,6 +195,23 @@ export const contract = {
     inputs: call.input(referenced.extend({ state: InputState.optional() })).output(z.array(Input)),
   },
 
+  /** What runtimes ask a person before they do it. Only an open one is answered, once. */
+  requests: {
+    /** Oldest first; all of them, or those of one session or in one state. */
+    list: call
+      .input(
+        z.object({ session: Reference.optional(), state: RequestState.optional() }).default({}),
+      )
+      .output(z.array(Request)),
+    show: call.input(referenced).output(Request),
+    /** Once, or for the rest of the session what `sessionRules` says. Brings a stopped session back. */
+    allow: call
+      .input(referenced.extend({ ...command, forSession: z.boolean().default(false) }))
+      .output(Request),
+    /** The text reaches the model as the reason. Brings a stopped session back. */
+    deny: call.input(referenced.extend({ ...command, text: text.optional() })).output(Request),
+  },
+
   timeline: {
     /** The last `limit` events before `before` (or at the end), or the first `limit` after `after`. */
     page: call
@@ -222,7 +252,7 @@ export const contract = {
       .output(z.object({ text: z.string(), length: z.int().min(0) })),
   },
 
-  /** Like `timeline.follow`, for projects, tickets, sessions, open inputs and agents. Without a cursor: a snapshot. */
+  /** Like `timeline.follow`, for projects, tickets, sessions, open inputs and requests, and agents. Without a cursor: a snapshot. */
   records: {
     follow: call
       .input(

@@ -2,10 +2,12 @@ import { z } from 'zod'
 import { Duration } from './duration.ts'
 import {
   AgentId,
+  BlobId,
   DeliveryId,
   InputId,
   Instant,
   ProjectId,
+  RequestId,
   SessionId,
   TicketId,
   TicketKey,
@@ -58,6 +60,25 @@ export type InputState = z.infer<typeof InputState>
 /** Who gave an input or an answer: a person, or Core on a person's behalf. */
 export const Author = z.enum(['person', 'ballet'])
 export type Author = z.infer<typeof Author>
+
+export const ToolKind = z.enum([
+  'read',
+  'edit',
+  'search',
+  'execute',
+  'fetch',
+  'mcp',
+  'agent',
+  'other',
+])
+export type ToolKind = z.infer<typeof ToolKind>
+
+/** How a permission request ended. */
+export const RequestOutcome = z.enum(['allowed', 'allowed-for-session', 'denied', 'withdrawn'])
+export type RequestOutcome = z.infer<typeof RequestOutcome>
+
+export const RequestState = z.enum(['open', ...RequestOutcome.options])
+export type RequestState = z.infer<typeof RequestState>
 
 /** 1 (urgent) to 5 (some day); 3 is normal. */
 export const Priority = z.int().min(1).max(5)
@@ -149,6 +170,8 @@ export const Session = z.object({
   workspace: z.string().nullable(),
   parkAt: Instant.nullable(),
   openQuestions: z.int().min(0),
+  /** Permission requests that nobody answered yet. */
+  openRequests: z.int().min(0),
   queuedInputs: z.int().min(0),
   turn: z.int().min(0),
   /** When the running turn began; null between turns. */
@@ -175,6 +198,37 @@ export const Input = z.object({
   createdAt: Instant,
 })
 export type Input = z.infer<typeof Input>
+
+/** A runtime's permission prompt: a call that it makes only when a person allows it. */
+export const Request = z.object({
+  id: RequestId,
+  session: SessionId,
+  ticket: TicketKey,
+  /** The project's name. */
+  project: z.string(),
+  callId: z.string(),
+  /** The tool, as the runtime names it. */
+  name: z.string(),
+  toolKind: ToolKind,
+  /** One line that says what it does: the command, the file, the pattern. */
+  title: z.string(),
+  /** The arguments as JSON text, cut at the inline limit; `inputBlob` is then the whole. */
+  input: z.string(),
+  inputBlob: BlobId.nullable(),
+  /** What an answer for the session allows, each as the runtime writes it; empty: this very call only. */
+  sessionRules: z.array(z.string()),
+  state: RequestState,
+  /** False while open: the runtime that asked is gone, and the answer reaches the one that goes on. */
+  waits: z.boolean(),
+  /** Who answered; null while open. */
+  author: Author.nullable(),
+  /** The word given with the answer. */
+  text: z.string().nullable(),
+  turn: z.int().min(1).nullable(),
+  createdAt: Instant,
+  answeredAt: Instant.nullable(),
+})
+export type Request = z.infer<typeof Request>
 
 export const Agent = z.object({
   id: AgentId,

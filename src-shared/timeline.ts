@@ -1,21 +1,9 @@
 import { z } from 'zod'
 import { BlobId, InputId, Instant, RequestId, SessionId } from './ids.ts'
-import { Author, InputKind, SessionState, Usage } from './records.ts'
+import { Author, InputKind, RequestOutcome, SessionState, ToolKind, Usage } from './records.ts'
 
 /** A larger text of an event is cut here and kept whole in a blob. */
 export const INLINE_LIMIT_BYTES = 16 * 1024
-
-export const ToolKind = z.enum([
-  'read',
-  'edit',
-  'search',
-  'execute',
-  'fetch',
-  'mcp',
-  'agent',
-  'other',
-])
-export type ToolKind = z.infer<typeof ToolKind>
 
 export const ToolStatus = z.enum(['ok', 'error', 'cancelled', 'unknown'])
 export type ToolStatus = z.infer<typeof ToolStatus>
@@ -133,9 +121,11 @@ export const agentEventBodies = [
     ...place,
     request: RequestId,
     callId: z.string(),
+    name: z.string().optional(),
     toolKind: ToolKind,
     title: z.string(),
     input: z.string(),
+    inputBlob: BlobId.optional(),
   }),
   z.object({ kind: kind('resume.step'), ...place, ...step }),
   z.object({
@@ -167,7 +157,7 @@ export const coreEventBodies = [
     kind: kind('request.closed'),
     ...place,
     request: RequestId,
-    outcome: z.enum(['allowed', 'allowed-for-session', 'denied', 'withdrawn']),
+    outcome: RequestOutcome,
     author: Author,
     text: z.string().optional(),
   }),

@@ -38,6 +38,7 @@ export function makeSpec(sample: Sample, changes: Record<string, unknown> = {}):
     runtimeArgs: [],
     env: {},
     permission: 'full',
+    grants: [],
     prompt: 'Be kind.',
     resume: null,
     ...changes,

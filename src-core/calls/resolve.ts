@@ -104,6 +104,27 @@ async function sessionOf(
   }
 }
 
+/** By id, or the beginning of an id. */
+export async function resolveRequest(
+  read: Reader,
+  ref: string,
+): Promise<Result<StoredRow<'request'>>> {
+  const lower = ref.toLowerCase()
+  const exact = UUID.test(lower) ? await read.row('request', lower) : undefined
+  const prefix = idPrefix(ref)
+  const alike =
+    exact !== undefined || prefix === undefined
+      ? []
+      : await read.rows({ table: 'request', idPrefix: prefix, limit: SOME })
+  return pick(
+    'request',
+    ref,
+    exact,
+    alike.map((value) => ({ value, id: value.id, label: `${value.title}, ${value.state}` })),
+    'ballet requests --all',
+  )
+}
+
 export async function newestSession(
   read: Pick<Reader, 'rows'>,
   ticketId: StoredRow<'ticket'>['id'],

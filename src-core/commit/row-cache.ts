@@ -14,7 +14,8 @@ type Kept = { readonly [T in TableName]: Map<string, StoredRow<T>> }
 
 /** Not worth its place in memory. */
 export const isLarge = (row: StoredRow<TableName>) =>
-  ('body' in row && row.body.length > LARGE) || ('text' in row && row.text.length > LARGE)
+  ('body' in row && row.body.length > LARGE) ||
+  ('text' in row && row.text !== null && row.text.length > LARGE)
 
 /**
  * Rows as they are stored, most of them without asking storage: Core is the only writer, and puts in here what it
@@ -27,6 +28,7 @@ export class RowCache {
     ticket: new Map(),
     session: new Map(),
     input: new Map(),
+    request: new Map(),
     lease: new Map(),
   }
   /** Grows whenever a read that is under way may give what is no longer so. */

@@ -7,6 +7,7 @@ import type { Ids } from '../ports.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import { type Change, changeOf, type Decision } from './change.ts'
 import { endLease } from './item-end.ts'
+import { endTurnOfRequests, openRequest, settleRequest } from './requests.ts'
 import { commitMessage } from './session-commands.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver } from './session-states.ts'
@@ -48,7 +49,15 @@ export type ItemsAnswer = {
   running: RunningTurn | null
 }
 
-const rowEvents: ReadonlySet<EventBody['kind']> = new Set(['turn.started', 'turn.ended', 'cost'])
+const rowEvents: ReadonlySet<EventBody['kind']> = new Set([
+  'turn.started',
+  'turn.ended',
+  'cost',
+  'request.opened',
+])
+
+/** Events whose loss in a power cut the next resume would not find out by itself. */
+const lastingEvents: ReadonlySet<EventBody['kind']> = new Set(['turn.ended', 'request.opened'])
 
 const isPlain = (item: AgentItem) => item.type === 'event' && !rowEvents.has(item.event.kind)
 
@@ -70,8 +79,7 @@ export function storePlainItems(lease: LeaseRow, { last, items, blobs }: Items):
   })
 }
 
-/** An item whose loss in a power cut the next resume would not find out by itself. */
-const mustLast = (item: AgentItem) => item.type !== 'event' || item.event.kind === 'turn.ended'
+const mustLast = (item: AgentItem) => item.type !== 'event' || lastingEvents.has(item.event.kind)
 
 /** What an agent's items do to the rows, and the events that Core adds to theirs, in order. */
 export function takeItems(
@@ -80,7 +88,7 @@ export function takeItems(
   now: Instant,
   ids: Ids,
 ): Decision<ItemsAnswer> {
-  const fold = new ItemFold(state, now)
+  const fold = new ItemFold(state, now, ids)
   for (const blob of batch.blobs) fold.draft.blob(blob)
   for (const item of batch.items) fold.take(item)
   if (state.takesMore && !fold.ended && !fold.hold) fold.draft.deliver(ids)
@@ -130,14 +138,16 @@ class ItemFold {
   running: RunningTurn | null
   readonly #state: ItemsState
   readonly #now: Instant
+  readonly #ids: Ids
   /** False for a lease that ended before: its events are kept, and the session goes on without it. */
   readonly #current: boolean
   readonly #turnEvents: EventBody[]
   #live: readonly LiveBlock[]
 
-  constructor(state: ItemsState, now: Instant) {
+  constructor(state: ItemsState, now: Instant, ids: Ids) {
     this.#state = state
     this.#now = now
+    this.#ids = ids
     this.draft = new SessionDraft(state.facts, now)
     this.#current = state.facts.session.leaseId === state.lease.id
     this.#turnEvents = [...state.turnEvents]
@@ -149,7 +159,7 @@ class ItemFold {
     const { draft } = this
     switch (item.type) {
       case 'event':
-        this.#event(item.event, item.at)
+        this.#event(item, item.at)
         break
       case 'workspace':
         draft.set({ baseCommit: item.baseCommit })
@@ -162,6 +172,11 @@ class ItemFold {
         break
       case 'undelivered':
         this.#undelivered(item)
+        break
+      case 'request.answered':
+      case 'request.unanswered':
+      case 'request.withdrawn':
+        if (this.#current) settleRequest(draft, item, this.#ids)
         break
       case 'pushed':
         draft.set({ pushedCommit: item.commit })
@@ -178,13 +193,18 @@ class ItemFold {
     }
   }
 
-  #event(event: Extract<AgentItem, { type: 'event' }>['event'], at: Instant): void {
+  #event({ event, request }: Extract<AgentItem, { type: 'event' }>, at: Instant): void {
     const { draft } = this
     draft.event(event, at)
     this.#turnEvents.push(event)
     if (event.kind === 'turn.started') this.#turnStarted(event, at)
     if ('block' in event) this.#live = this.#live.filter(({ block }) => block !== event.block)
     if (event.kind === 'turn.ended') this.#turnEnded(event)
+    if (event.kind === 'request.opened') {
+      const { takesMore, lease } = this.#state
+      const isHeld = this.#current && takesMore
+      openRequest(draft, { event, at, facts: request }, this.#current, isHeld ? lease.id : null)
+    }
     if (event.kind === 'cost') {
       draft.set({
         costUsd: Math.max(draft.session.costUsd, event.costUsd),
@@ -226,6 +246,7 @@ class ItemFold {
     if (running !== null && event.reason !== 'killed') {
       this.#delivered((input) => running.inputs.includes(input.id))
     }
+    endTurnOfRequests(draft, event.reason)
     draft.set({
       turnStartedAt: null,
       ...(session.pending === 'interrupt' ? { pending: null } : {}),
@@ -246,7 +267,8 @@ class ItemFold {
     this.#cut({ detail: cause, hint: 'Send a message to go on.' })
     for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
     const { turnCut, pending, leaseId } = draft.session
-    if (turnCut) draft.move('waiting', cause, 'Send a message to go on.')
+    const answer = draft.openRequests.length > 0 ? 'Answer its request or send' : 'Send'
+    if (turnCut) draft.move('waiting', cause, `${answer} a message to go on.`)
     else draft.move('waiting')
     draft.set({ queuedAt: null })
     if (pending === 'interrupt') draft.set({ pending: null })
@@ -312,7 +334,7 @@ class ItemFold {
     }
     const late = !this.#current
     if (late && (item.outcome !== 'finished' || isOver(draft.session.state))) return
-    endLease(draft, this.#state.lease, item, this.#now)
+    endLease(draft, this.#state.lease, item, this.#now, this.#ids)
   }
 
   #cut(cause: { detail: string; hint: string }): void {

@@ -1,14 +1,22 @@
 import type { AgentItem } from '../../src-shared/agent-wire.ts'
 import type { Instant } from '../../src-shared/ids.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
+import type { Ids } from '../ports.ts'
 import type { LeaseRow } from '../storage/rows.ts'
+import { loseRuntime } from './requests.ts'
 import { close, park, STOPPED } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
 
 type Ended = Extract<AgentItem, { type: 'ended' }>
 
 /** The agent let go of the session in an orderly way, and said how. */
-export function endLease(draft: SessionDraft, lease: LeaseRow, item: Ended, now: Instant): void {
+export function endLease(
+  draft: SessionDraft,
+  lease: LeaseRow,
+  item: Ended,
+  now: Instant,
+  ids: Ids,
+): void {
   draft.lease({
     ...lease,
     endedAt: lease.endedAt ?? now,
@@ -23,6 +31,7 @@ export function endLease(draft: SessionDraft, lease: LeaseRow, item: Ended, now:
     turnStartedAt: null,
     workspace: item.kept ? workspace : null,
   })
+  loseRuntime(draft, ids)
   const message = item.refusal?.message ?? ''
   const hint = item.refusal?.hint
   const outcome = item.outcome !== 'finished' && pending === 'stop' ? 'stopped' : item.outcome

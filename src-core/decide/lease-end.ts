@@ -1,6 +1,8 @@
 import type { Instant } from '../../src-shared/ids.ts'
+import type { Ids } from '../ports.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
+import { loseRuntime } from './requests.ts'
 import { park, STOPPED } from './session-commands.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isLive } from './session-states.ts'
@@ -39,6 +41,7 @@ export function loseLease(
   state: LeaseEndState,
   loss: LeaseLoss,
   now: Instant,
+  ids: Ids,
 ): Decision<SessionDraft> {
   const { facts, lease } = state
   const draft = new SessionDraft(facts, now)
@@ -54,6 +57,7 @@ export function loseLease(
     hint: 'The session is brought back; what was lost is told to the runtime with your next message.',
   })
   draft.set({ leaseId: null, agent: null })
+  loseRuntime(draft, ids)
   if (!isLive(before.state)) return { answer: draft, change: draft.change() }
 
   if (before.pending === 'stop') {

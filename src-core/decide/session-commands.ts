@@ -4,6 +4,7 @@ import { accept, assertNever, type Result, refuse } from '../../src-shared/refus
 import type { Ids } from '../ports.ts'
 import type { InputRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
+import { withdrawRequests } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { bringBack } from './tickets.ts'
 
@@ -219,6 +220,7 @@ export function close(draft: SessionDraft): void {
   for (const input of draft.inputs) {
     draft.changeInput(input, { state: input.state === 'queued' ? 'cancelled' : 'unknown' })
   }
+  withdrawRequests(draft, draft.openRequests, 'the session is finished')
   draft.move('finished')
   draft.set({ pending: null, queuedAt: null, workspace: null, turnStartedAt: null })
   draft.ticketStatus('Done')

@@ -5,7 +5,7 @@ import type { EventBody } from '../../src-shared/timeline.ts'
 import type { Ids } from '../ports.ts'
 import { cutPreface } from '../sessions/prompt.ts'
 import type { DomainEvent, RowPut } from '../storage/port.ts'
-import type { InputRow, LeaseRow, SessionRow, TicketRow } from '../storage/rows.ts'
+import type { InputRow, LeaseRow, RequestRow, SessionRow, TicketRow } from '../storage/rows.ts'
 import { type Change, changeOf, type Tell } from './change.ts'
 import { type InlineText, inlineText } from './large-text.ts'
 import { canMove } from './session-states.ts'
@@ -18,6 +18,8 @@ export type SessionFacts = {
   ticket: TicketRow
   /** Those that are queued or sent, in the order of their positions. */
   inputs: readonly InputRow[]
+  /** Those of which something may still come, oldest first. */
+  requests: readonly RequestRow[]
 }
 
 /** One session while a decision changes it; `change` is what came of it. */
@@ -28,6 +30,8 @@ export class SessionDraft {
   #ticket: TicketRow
   #inputs: InputRow[]
   readonly #changedInputs = new Map<string, InputRow>()
+  #requests: RequestRow[]
+  readonly #changedRequests = new Map<string, RequestRow>()
   readonly #leases: LeaseRow[] = []
   readonly #events: { at: Instant; body: EventBody }[] = []
   readonly #blobs = new Map<string, BlobText>()
@@ -41,6 +45,7 @@ export class SessionDraft {
     this.#session = facts.session
     this.#ticket = facts.ticket
     this.#inputs = [...facts.inputs]
+    this.#requests = [...facts.requests]
   }
 
   get session(): SessionRow {
@@ -49,6 +54,11 @@ export class SessionDraft {
 
   get ticket(): TicketRow {
     return this.#ticket
+  }
+
+  /** The moment of the decision. */
+  get now(): Instant {
+    return this.#now
   }
 
   /** Queued and sent ones, as they are by now. */
@@ -62,6 +72,15 @@ export class SessionDraft {
 
   get sent(): readonly InputRow[] {
     return this.#inputs.filter((input) => input.state === 'sent')
+  }
+
+  /** Those of which something may still come, as they are by now. */
+  get requests(): readonly RequestRow[] {
+    return this.#requests
+  }
+
+  get openRequests(): readonly RequestRow[] {
+    return this.#requests.filter((request) => request.state === 'open')
   }
 
   /** Number that the next event will get. */
@@ -148,6 +167,18 @@ export class SessionDraft {
     this.touch()
   }
 
+  /** A new request, or one as it is from now on. */
+  request(row: RequestRow): void {
+    this.#changedRequests.set(row.id, row)
+    const others = this.#requests.filter(({ id }) => id !== row.id)
+    const isKnown = others.length < this.#requests.length
+    if (row.phase === 'over') this.#requests = others
+    else if (isKnown)
+      this.#requests = this.#requests.map((each) => (each.id === row.id ? row : each))
+    else this.#requests = [...others, row]
+    this.touch()
+  }
+
   /**
    * Hands every queued input to the agent as one delivery, if the session waits for its next turn.
    * What was handed over and is not told of yet holds back what comes after it.
@@ -185,6 +216,7 @@ export class SessionDraft {
     if (this.#session !== this.#facts.session) puts.push({ table: 'session', row: this.#session })
     for (const row of this.#leases) puts.push({ table: 'lease', row })
     for (const row of this.#changedInputs.values()) puts.push({ table: 'input', row })
+    for (const row of this.#changedRequests.values()) puts.push({ table: 'request', row })
     return changeOf({
       puts,
       timeline:

@@ -1,7 +1,7 @@
 import { InputId, type Instant, SessionId, TicketId, TicketKey } from '../../src-shared/ids.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
-import type { InputRow, ProjectRow, SessionRow, TicketRow } from '../storage/rows.ts'
+import type { InputRow, ProjectRow, RequestRow, SessionRow, TicketRow } from '../storage/rows.ts'
 import { changeOf, type Decision } from './change.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isLive, isOver } from './session-states.ts'
@@ -82,6 +82,7 @@ function newSession(
     turnStartedAt: null,
     turnCut: false,
     pending: null,
+    grants: [],
     costUsd: 0,
     usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
     contextTokens: null,
@@ -117,7 +118,7 @@ export function startTicket(
     return { answer: draft, change: draft.change() }
   }
   const session = newSession(ticket, project, newest?.session, now, ids)
-  const draft = new SessionDraft({ session, lastSeq: 0, ticket, inputs: [] }, now)
+  const draft = new SessionDraft({ session, lastSeq: 0, ticket, inputs: [], requests: [] }, now)
   draft.event({ kind: 'session.state', from: null, to: 'queued', reason: '' })
   draft.domain({ kind: 'session.added', subject: session.id, data: { ticket: ticket.key } })
   draft.queue({
@@ -156,7 +157,10 @@ export function checkTicketDeletion({ ticket, sessions }: DeletionState): Result
 
 /** Removes the rows of a ticket; its timelines, blobs and leases go with its sessions. */
 export function deleteTicket(
-  state: DeletionState & { openInputs: readonly InputRow[] },
+  state: DeletionState & {
+    openInputs: readonly InputRow[]
+    openRequests: readonly RequestRow[]
+  },
   outboxId: string,
 ): Result<Decision<TicketRow>> {
   const free = checkTicketDeletion(state)
@@ -166,6 +170,7 @@ export function deleteTicket(
     change: changeOf({
       deletes: [
         ...state.openInputs.map(({ id }) => ({ table: 'input' as const, id })),
+        ...state.openRequests.map(({ id }) => ({ table: 'request' as const, id })),
         ...state.sessions.map(({ id }) => ({ table: 'session' as const, id })),
         { table: 'ticket', id: state.ticket.id },
       ],

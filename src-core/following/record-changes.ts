@@ -17,6 +17,7 @@ export type RecordEntry = { change: number } & (
 const entryOf = (changed: ChangedRow): { is: 'row'; row: ChangedRow } | Named => {
   const { table, row } = changed
   if (table === 'input' && !isOpenInput(row)) return { is: 'gone', table, id: row.id }
+  if (table === 'request' && row.state !== 'open') return { is: 'gone', table, id: row.id }
   return isLarge(row) ? { is: 'large', table, id: row.id } : { is: 'row', row: changed }
 }
 

@@ -1,5 +1,5 @@
 import type { RecordChange, RecordFollow } from '../../src-shared/contract.ts'
-import { InputId, ProjectId, SessionId, TicketId } from '../../src-shared/ids.ts'
+import { InputId, ProjectId, RequestId, SessionId, TicketId } from '../../src-shared/ids.ts'
 import type { Agent } from '../../src-shared/records.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import type { Committed } from '../commit/committer.ts'
@@ -28,7 +28,7 @@ function parseCursor(text: string | undefined): Cursor | undefined {
 
 const formatCursor = ({ boot, change, agents }: Cursor) => `${boot}:${change}:${agents}`
 
-/** Long polls over projects, tickets, sessions, open inputs and agents, from a cursor. */
+/** Long polls over projects, tickets, sessions, open inputs, open requests and agents, from a cursor. */
 export class RecordFollower {
   readonly #storage: Storage
   readonly #joins: ViewJoins
@@ -139,6 +139,9 @@ export class RecordFollower {
     for (const row of await this.#storage.rows({ table: 'input', changedAfter })) {
       changes.push(await this.#record({ table: 'input', row }))
     }
+    for (const row of await this.#storage.rows({ table: 'request', changedAfter })) {
+      changes.push(await this.#record({ table: 'request', row }))
+    }
     return changes
   }
 
@@ -161,6 +164,10 @@ export class RecordFollower {
     const open = { state: ['queued', 'sent', 'unknown'] as const }
     for (const row of await this.#storage.rows({ table: 'input', where: open })) {
       changes.push(await this.#record({ table: 'input', row }))
+    }
+    const asked = { state: 'open' } as const
+    for (const row of await this.#storage.rows({ table: 'request', where: asked })) {
+      changes.push(await this.#record({ table: 'request', row }))
     }
     for (const agent of await this.#agents.list()) {
       changes.push({ record: 'agent', id: agent.id, value: agent })
@@ -215,6 +222,11 @@ export class RecordFollower {
           id: changed.row.id,
           value: isOpenInput(changed.row) ? this.#joins.input(changed.row) : null,
         }
+      case 'request': {
+        const { row } = changed
+        const value = row.state === 'open' ? await this.#joins.request(row) : undefined
+        return { record: 'request', id: row.id, value: value ?? null }
+      }
       default:
         return assertNever(changed)
     }
@@ -231,6 +243,8 @@ function goneRecord(table: RecordTable, id: string): RecordChange {
       return { record: 'session', id: SessionId.parse(id), value: null }
     case 'input':
       return { record: 'input', id: InputId.parse(id), value: null }
+    case 'request':
+      return { record: 'request', id: RequestId.parse(id), value: null }
     default:
       return assertNever(table)
   }

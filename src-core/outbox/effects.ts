@@ -57,6 +57,10 @@ async function removeTicket(parts: EffectParts, entry: OutboxEntry): Promise<Res
               state: ['queued', 'sent', 'unknown'],
             },
           }),
+          openRequests: await read.rows({
+            table: 'request',
+            where: { sessionId: sessions.map((session) => session.id), state: 'open' },
+          }),
         },
         entry.id,
       )

@@ -1,8 +1,15 @@
-import type { Input, Project, Session, Ticket } from '../../src-shared/records.ts'
+import type { Input, Project, Request, Session, Ticket } from '../../src-shared/records.ts'
 import type { RowCache } from '../commit/row-cache.ts'
 import type { LiveIndex } from '../sessions/live-index.ts'
-import type { InputRow, ProjectRow, SessionRow, StoredRow, TicketRow } from '../storage/rows.ts'
-import { viewInput, viewProject, viewSession, viewTicket } from './views.ts'
+import type {
+  InputRow,
+  ProjectRow,
+  RequestRow,
+  SessionRow,
+  StoredRow,
+  TicketRow,
+} from '../storage/rows.ts'
+import { viewInput, viewProject, viewRequest, viewSession, viewTicket } from './views.ts'
 
 /** Views of rows with what they say of other rows: a session's ticket, a ticket's project. */
 export class ViewJoins {
@@ -31,7 +38,10 @@ export class ViewJoins {
   }
 
   storedSession(row: StoredRow<'session'>, ticket: TicketRow): Session | undefined {
-    return this.sessionOf(row, ticket, row.lastSeq, this.#index.queuedInputs(row.id))
+    return this.sessionOf(row, ticket, row.lastSeq, {
+      queuedInputs: this.#index.queuedInputs(row.id),
+      openRequests: this.#index.openRequests(row.id),
+    })
   }
 
   /** A session whose ticket is at hand, also before they are stored. */
@@ -39,7 +49,7 @@ export class ViewJoins {
     row: SessionRow,
     ticket: Pick<TicketRow, 'key' | 'title'>,
     lastSeq: number,
-    queuedInputs: number,
+    counts: { queuedInputs: number; openRequests: number },
   ): Session | undefined {
     const project = this.#index.project(row.projectId)
     if (project === undefined) return undefined
@@ -47,9 +57,22 @@ export class ViewJoins {
       ticketKey: ticket.key,
       title: ticket.title,
       projectName: project.name,
-      queuedInputs,
+      ...counts,
       lastSeq,
     })
+  }
+
+  /** Undefined when its session is gone meanwhile. */
+  async request(row: RequestRow): Promise<Request | undefined> {
+    const session = await this.#cache.row('session', row.sessionId)
+    const ticket = session && (await this.#cache.row('ticket', session.ticketId))
+    return session && ticket && this.requestOf(row, ticket)
+  }
+
+  /** A request whose ticket is at hand, also before it is stored. */
+  requestOf(row: RequestRow, ticket: TicketRow): Request | undefined {
+    const project = this.#index.project(ticket.projectId)
+    return project && viewRequest(row, { ticketKey: ticket.key, projectName: project.name })
   }
 
   input(row: InputRow): Input {

@@ -1,6 +1,6 @@
 import type { TicketKey } from '../../src-shared/ids.ts'
-import type { Input, Project, Session, Ticket } from '../../src-shared/records.ts'
-import type { InputRow, ProjectRow, SessionRow, TicketRow } from '../storage/rows.ts'
+import type { Input, Project, Request, Session, Ticket } from '../../src-shared/records.ts'
+import type { InputRow, ProjectRow, RequestRow, SessionRow, TicketRow } from '../storage/rows.ts'
 
 /** A project as clients see it: of its environment only the names. */
 export function viewProject(row: ProjectRow): Project {
@@ -45,6 +45,7 @@ export type SessionJoin = {
   title: string
   projectName: string
   queuedInputs: number
+  openRequests: number
   lastSeq: number
 }
 
@@ -70,6 +71,7 @@ export function viewSession(row: SessionRow, join: SessionJoin): Session {
     workspace: row.workspace,
     parkAt: row.parkAt,
     openQuestions: 0,
+    openRequests: join.openRequests,
     queuedInputs: join.queuedInputs,
     turn: row.turn,
     turnStartedAt: row.turnStartedAt,
@@ -99,4 +101,30 @@ export function viewInput(row: InputRow): Input {
 /** Whether clients that follow the records hold the input. */
 export function isOpenInput(row: Pick<InputRow, 'state'>): boolean {
   return row.state === 'queued' || row.state === 'sent' || row.state === 'unknown'
+}
+
+export function viewRequest(
+  row: RequestRow,
+  join: { ticketKey: TicketKey; projectName: string },
+): Request {
+  return {
+    id: row.id,
+    session: row.sessionId,
+    ticket: join.ticketKey,
+    project: join.projectName,
+    callId: row.callId,
+    name: row.name,
+    toolKind: row.toolKind,
+    title: row.title,
+    input: row.input,
+    inputBlob: row.inputBlob,
+    sessionRules: [...row.facts.ruleTexts],
+    state: row.state,
+    waits: row.state === 'open' && row.phase === 'waits',
+    author: row.author,
+    text: row.text,
+    turn: row.turn,
+    createdAt: row.createdAt,
+    answeredAt: row.answeredAt,
+  }
 }

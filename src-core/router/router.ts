@@ -22,7 +22,7 @@ export function createRouter(core: Core, log: Log) {
       throw refusalOf(error, path.join('.'), log)
     }
   })
-  const { host, projects, tickets, sessions, timeline, records, agents } = core.calls
+  const { host, projects, tickets, sessions, requests, timeline, records, agents } = core.calls
   return os.router({
     host: {
       info: os.host.info.handler(answer(host.info)),
@@ -50,6 +50,12 @@ export function createRouter(core: Core, log: Log) {
       stop: os.sessions.stop.handler(answer(sessions.stop)),
       finish: os.sessions.finish.handler(answer(sessions.finish)),
       inputs: os.sessions.inputs.handler(answer(sessions.inputs)),
+    },
+    requests: {
+      list: os.requests.list.handler(answer(requests.list)),
+      show: os.requests.show.handler(answer(requests.show)),
+      allow: os.requests.allow.handler(answer(requests.allow)),
+      deny: os.requests.deny.handler(answer(requests.deny)),
     },
     timeline: {
       page: os.timeline.page.handler(answer(timeline.page)),

@@ -359,6 +359,7 @@ export class ItemIntake {
           },
           loss,
           now,
+          this.#ports.ids,
         ),
       )
     })

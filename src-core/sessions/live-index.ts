@@ -3,10 +3,11 @@ import { isLive } from '../decide/session-states.ts'
 import type { Storage } from '../storage/port.ts'
 import type { LeaseRow, ProjectRow, SessionRow } from '../storage/rows.ts'
 
-/** What of the rows is asked for all the time, in memory: live sessions, queued inputs, leases to reap, projects. */
+/** What of the rows is asked for all the time, in memory: live sessions, queued inputs, open requests, leases to reap, projects. */
 export class LiveIndex {
   readonly #sessions = new Map<string, SessionRow>()
   readonly #queued = new Map<string, Set<string>>()
+  readonly #requests = new Map<string, Set<string>>()
   readonly #unreaped = new Map<string, LeaseRow>()
   readonly #projects = new Map<string, ProjectRow>()
 
@@ -18,7 +19,10 @@ export class LiveIndex {
     })
     for (const row of live) this.#sessions.set(row.id, row)
     for (const row of await storage.rows({ table: 'input', where: { state: 'queued' } })) {
-      this.#queue(row.sessionId).add(row.id)
+      setOf(this.#queued, row.sessionId).add(row.id)
+    }
+    for (const row of await storage.rows({ table: 'request', where: { state: 'open' } })) {
+      setOf(this.#requests, row.sessionId).add(row.id)
     }
     for (const row of await storage.rows({ table: 'lease', where: { reaped: false } })) {
       if (row.endedAt !== null) this.#unreaped.set(row.id, row)
@@ -36,8 +40,12 @@ export class LiveIndex {
           else this.#sessions.delete(each.row.id)
           break
         case 'input':
-          if (each.row.state === 'queued') this.#queue(each.row.sessionId).add(each.row.id)
+          if (each.row.state === 'queued') setOf(this.#queued, each.row.sessionId).add(each.row.id)
           else this.#queued.get(each.row.sessionId)?.delete(each.row.id)
+          break
+        case 'request':
+          if (each.row.state === 'open') setOf(this.#requests, each.row.sessionId).add(each.row.id)
+          else this.#requests.get(each.row.sessionId)?.delete(each.row.id)
           break
         case 'lease':
           if (each.row.endedAt !== null && !each.row.reaped) {
@@ -53,6 +61,7 @@ export class LiveIndex {
       if (table !== 'session') continue
       this.#sessions.delete(id)
       this.#queued.delete(id)
+      this.#requests.delete(id)
       for (const lease of this.#unreaped.values()) {
         if (lease.sessionId === id) this.#unreaped.delete(lease.id)
       }
@@ -70,6 +79,10 @@ export class LiveIndex {
 
   queuedInputs(session: string): number {
     return this.#queued.get(session)?.size ?? 0
+  }
+
+  openRequests(session: string): number {
+    return this.#requests.get(session)?.size ?? 0
   }
 
   /** Ended leases whose processes may still be there. */
@@ -94,12 +107,12 @@ export class LiveIndex {
     }
     return held
   }
+}
 
-  #queue(session: string): Set<string> {
-    const existing = this.#queued.get(session)
-    if (existing !== undefined) return existing
-    const made = new Set<string>()
-    this.#queued.set(session, made)
-    return made
-  }
+function setOf(sets: Map<string, Set<string>>, session: string): Set<string> {
+  const existing = sets.get(session)
+  if (existing !== undefined) return existing
+  const made = new Set<string>()
+  sets.set(session, made)
+  return made
 }

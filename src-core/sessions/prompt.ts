@@ -1,3 +1,5 @@
+import type { RequestRow } from '../storage/rows.ts'
+
 /** Appended to the runtime's own system prompt. */
 export const SESSION_PROMPT = `You work on one ticket for a person who watches this session in Ballet.
 You are in a git clone of your own, on a branch of your own that nobody else writes. Do the ticket's work here.
@@ -8,4 +10,22 @@ End your turn when the work is done, or when you need something from the person:
 export function cutPreface(reason: string): string {
   const cause = reason === '' ? '' : ` (${reason})`
   return `Your last turn was cut off before its end${cause}. Commands that were running have been ended, and their results may be missing. Check the state of the files before you go on.`
+}
+
+/**
+ * What the runtime is told of an answer that came when the runtime which had asked was gone. `isCertain`: the call
+ * was certainly not made.
+ */
+export function lateAnswer(
+  { name, title, state, text }: Pick<RequestRow, 'name' | 'title' | 'state' | 'text'>,
+  isCertain: boolean,
+): string {
+  const request = `Your request for ${name} (${title})`
+  if (state === 'denied') {
+    const reason = text === null ? '' : ` The reason: ${text}`
+    return `${request} was denied.${reason}\nGo on without it.`
+  }
+  return isCertain
+    ? `${request} was allowed; it has not run yet. Make exactly the same call again and go on.`
+    : `${request} was allowed, but you were cut off before its result was known. Check whether it has run; make the call again only where it has not, and go on.`
 }

@@ -1,6 +1,6 @@
 import type { Reader } from '../commit/committer.ts'
 import type { SessionFacts } from '../decide/session-draft.ts'
-import type { InputRow } from '../storage/rows.ts'
+import type { InputRow, RequestRow } from '../storage/rows.ts'
 
 /** What a decision about a session is made on; undefined when it is gone. */
 export async function loadFacts(read: Reader, id: string): Promise<SessionFacts | undefined> {
@@ -12,10 +12,15 @@ export async function loadFacts(read: Reader, id: string): Promise<SessionFacts 
     table: 'input',
     where: { sessionId: session.id, state: ['queued', 'sent'] },
   })
+  const requests: RequestRow[] = await read.rows({
+    table: 'request',
+    where: { sessionId: session.id, phase: ['waits', 'gone', 'allows-once'] },
+  })
   return {
     session,
     lastSeq: session.lastSeq,
     ticket,
     inputs: inputs.sort((a, b) => a.position - b.position),
+    requests,
   }
 }

@@ -50,6 +50,7 @@ export function buildSpec(
     runtimeArgs: [...project.runtimeArgs],
     env: { ...project.env },
     permission: session.permission,
+    grants: [...session.grants],
     prompt: SESSION_PROMPT,
     resume: lease.token === 1 ? null : resumeFacts(facts, turnEvents),
   }

@@ -1,10 +1,13 @@
+import type { RequestFacts, SessionGrant } from '../../src-shared/agent-wire.ts'
 import type {
   AgentId,
+  BlobId,
   DeliveryId,
   InputId,
   Instant,
   LeaseId,
   ProjectId,
+  RequestId,
   SessionId,
   TicketId,
   TicketKey,
@@ -14,10 +17,12 @@ import type {
   InputKind,
   InputState,
   PermissionMode,
+  RequestState,
   RuntimeName,
   SessionState,
   Stage,
   TicketStatus,
+  ToolKind,
   Usage,
 } from '../../src-shared/records.ts'
 
@@ -82,6 +87,8 @@ export type SessionRow = {
   turnCut: boolean
   /** Finish, stop or interrupt was asked for and is not done yet. */
   pending: 'interrupt' | 'stop' | 'finish' | null
+  /** What a person allowed for the rest of the session. */
+  grants: readonly SessionGrant[]
   costUsd: number
   usage: Usage
   contextTokens: number | null
@@ -106,6 +113,31 @@ export type InputRow = {
   updatedAt: Instant
 }
 
+export type RequestRow = {
+  id: RequestId
+  sessionId: SessionId
+  callId: string
+  name: string
+  toolKind: ToolKind
+  title: string
+  /** Cut at the inline limit; `inputBlob` of the session is then the whole. */
+  input: string
+  inputBlob: BlobId | null
+  facts: RequestFacts
+  state: RequestState
+  /**
+   * `waits`: the runtime that asked waits, or whether it has the answer is not known yet.
+   * `gone`: it is gone, and nobody has answered. `allows-once`: it was gone when the request was allowed, and the
+   * identical call is allowed once. `over`: nothing comes of it any more.
+   */
+  phase: 'waits' | 'gone' | 'allows-once' | 'over'
+  author: Author | null
+  text: string | null
+  turn: number | null
+  createdAt: Instant
+  answeredAt: Instant | null
+}
+
 /** One agent's hold on one session. The token grows with each lease of a session: the greatest one counts. */
 export type LeaseRow = {
   id: LeaseId
@@ -127,6 +159,7 @@ type Tables = {
   ticket: TicketRow
   session: SessionRow
   input: InputRow
+  request: RequestRow
   lease: LeaseRow
 }
 

@@ -1,9 +1,16 @@
 import { v7 } from 'uuid'
-import type { InputId, LeaseId, ProjectId, SessionId, TicketId } from '../../src-shared/ids.ts'
+import type {
+  InputId,
+  LeaseId,
+  ProjectId,
+  RequestId,
+  SessionId,
+  TicketId,
+} from '../../src-shared/ids.ts'
 import { AgentId, TicketKey } from '../../src-shared/ids.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
 import type { Commit } from './port.ts'
-import type { InputRow, LeaseRow, ProjectRow, SessionRow, TicketRow } from './rows.ts'
+import type { InputRow, LeaseRow, ProjectRow, RequestRow, SessionRow, TicketRow } from './rows.ts'
 
 /** Rows and commits for tests of what lies over or under the storage port. */
 
@@ -83,6 +90,7 @@ export const sessionRow = (ticket: TicketRow, parts: Partial<SessionRow> = {}): 
   turnStartedAt: null,
   turnCut: false,
   pending: null,
+  grants: [],
   costUsd: 0.1,
   usage: { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4 },
   contextTokens: null,
@@ -107,6 +115,30 @@ export const inputRow = (session: SessionRow, parts: Partial<InputRow> = {}): In
   ...parts,
 })
 
+export const requestRow = (session: SessionRow, parts: Partial<RequestRow> = {}): RequestRow => ({
+  id: newId<RequestId>(),
+  sessionId: session.id,
+  callId: 'call-1',
+  name: 'Bash',
+  toolKind: 'execute',
+  title: 'npm test',
+  input: '{"command":"npm test"}',
+  inputBlob: null,
+  facts: {
+    digest: 'd'.repeat(64),
+    rules: [{ type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'npm test:*' }] }],
+    ruleTexts: ['Bash(npm test:*)'],
+  },
+  state: 'open',
+  phase: 'waits',
+  author: null,
+  text: null,
+  turn: 1,
+  createdAt: AT,
+  answeredAt: null,
+  ...parts,
+})
+
 export const leaseRow = (session: SessionRow, parts: Partial<LeaseRow> = {}): LeaseRow => ({
   id: newId<LeaseId>(),
   sessionId: session.id,
@@ -127,6 +159,7 @@ export function smallWorld() {
   const ticket = ticketRow(project)
   const session = sessionRow(ticket)
   const input = inputRow(session)
+  const request = requestRow(session)
   const lease = leaseRow(session)
   const commit = commitOf({
     puts: [
@@ -134,10 +167,11 @@ export function smallWorld() {
       { table: 'ticket', row: ticket },
       { table: 'session', row: session },
       { table: 'input', row: input },
+      { table: 'request', row: request },
       { table: 'lease', row: lease },
     ],
   })
-  return { project, ticket, session, input, lease, commit }
+  return { project, ticket, session, input, request, lease, commit }
 }
 
 export const textBody = (text: string, turn = 1): EventBody => ({

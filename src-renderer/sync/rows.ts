@@ -3,15 +3,10 @@ import type {
   InputKind,
   InputState,
   SessionState,
+  ToolKind,
   Usage,
 } from '../../src-shared/records.ts'
-import type {
-  FileDiff,
-  TodoItem,
-  ToolKind,
-  ToolStatus,
-  TurnEndReason,
-} from '../../src-shared/timeline.ts'
+import type { FileDiff, TodoItem, ToolStatus, TurnEndReason } from '../../src-shared/timeline.ts'
 
 /** `key` stays the same while a row grows, is finished and gets its result. `at` is null while live. */
 type RowPlace = { key: string; seq: number | null; at: string | null; turn: number | undefined }

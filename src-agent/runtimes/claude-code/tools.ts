@@ -1,5 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
-import type { FileDiff, TodoItem, ToolKind } from '../../../src-shared/timeline.ts'
+import type { ToolKind } from '../../../src-shared/records.ts'
+import type { FileDiff, TodoItem } from '../../../src-shared/timeline.ts'
 import { oneLine } from '../cut-text.ts'
 
 const KINDS: Readonly<Record<string, ToolKind>> = {

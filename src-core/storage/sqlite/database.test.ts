@@ -185,9 +185,9 @@ describe('migrations', () => {
     db.close()
   })
 
-  it('make version 1 of an empty file, whose rows read back', async () => {
+  it('make this version of an empty file, whose rows read back', async () => {
     const world = await seed()
-    expect(versionOf(file)).toBe(1)
+    expect(versionOf(file)).toBe(migrations.length)
     const storage = await openSqliteDirect(file)
     expect(await storage.row('project', world.project.id)).toMatchObject({ key: 'SHOP' })
     expect((await storage.timeline(world.session.id, { limit: 9 })).last).toBe(2)
