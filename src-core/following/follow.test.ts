@@ -187,6 +187,21 @@ test('live text is shown at once and touches no storage', async () => {
   expect((await asked).blocks).toEqual([])
 })
 
+test('a block that went away while nobody asked is told at the next question', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await working(core)
+  const { id } = await core.client.sessions.show({ ref: ticket.key })
+  const client = new Client(core, id)
+  agent.live('b1', 0, 'text')
+  await until('the block', async () => (await client.ask(0)).blocks.length === 1)
+  agent.sayAnything({ type: 'live.gone', lease: agent.spec().lease, block: 'b1' })
+  await settle()
+  const answer = await Promise.race([client.ask(25_000), settle(50)])
+  expect(answer).toMatchObject({ events: [], live: [], blocks: [] })
+  const quiet = await Promise.race([client.ask(25_000), settle(50)])
+  expect(quiet).toBeUndefined()
+})
+
 test('a follow that finds nothing new answers when its time is over, or its client leaves', async () => {
   const core = await startTestCore({ agents: 1 })
   const { ticket } = await working(core)

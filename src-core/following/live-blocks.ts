@@ -11,8 +11,6 @@ type SessionBlocks = {
   /** In the order in which they began. */
   blocks: Map<string, LiveBlock>
   finished: Set<string>
-  /** How often a block went away without an event. */
-  gone: number
 }
 
 /**
@@ -45,8 +43,7 @@ export class LiveBlocks {
   }
 
   drop(session: string, block: string): void {
-    const of = this.#sessions.get(session)
-    if (of?.blocks.delete(block)) of.gone += 1
+    this.#sessions.get(session)?.blocks.delete(block)
   }
 
   /** The event that finishes a block is stored: the block is shown by it from now on. */
@@ -65,8 +62,6 @@ export class LiveBlocks {
 
   /** The lease is over: nothing will finish what is left. */
   clear(session: string): void {
-    const of = this.#sessions.get(session)
-    if (of === undefined) return
     this.#sessions.delete(session)
   }
 
@@ -74,8 +69,10 @@ export class LiveBlocks {
     return [...(this.#sessions.get(session)?.blocks.values() ?? [])]
   }
 
-  gone(session: string): number {
-    return this.#sessions.get(session)?.gone ?? 0
+  /** Whether a client has a block that does not live any more. */
+  anyGone(session: string, has: Readonly<Record<string, number>>): boolean {
+    const blocks = this.#sessions.get(session)?.blocks
+    return Object.keys(has).some((block) => blocks?.has(block) !== true)
   }
 
   /** What a client lacks of the blocks, when it has so much of each. */
@@ -94,7 +91,7 @@ export class LiveBlocks {
   #of(session: string): SessionBlocks {
     const existing = this.#sessions.get(session)
     if (existing !== undefined) return existing
-    const made: SessionBlocks = { blocks: new Map(), finished: new Set(), gone: 0 }
+    const made: SessionBlocks = { blocks: new Map(), finished: new Set() }
     this.#sessions.set(session, made)
     return made
   }

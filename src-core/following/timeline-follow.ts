@@ -69,13 +69,12 @@ export class TimelineFollower {
   async follow(input: FollowInput, signal?: AbortSignal): Promise<Result<Followed>> {
     const { session, after } = input
     const until = this.#clock.monotonic() + input.waitMs
-    const gone = this.live.gone(session)
     for (;;) {
       const last = await this.#last(session)
       if (last === undefined) return noSession(session)
       const news =
         last !== after ||
-        this.live.gone(session) !== gone ||
+        this.live.anyGone(session, input.live) ||
         this.live.news(session, input.live).length > 0
       if (news) return accept(await this.#answer(input, last))
       const left = until - this.#clock.monotonic()
