@@ -103,14 +103,9 @@ export class SessionLoop {
   async stop(): Promise<void> {
     if (this.#phase === 'closing') this.#next ??= 'stop'
     if (!this.#beginClosing()) return
-    try {
-      await this.#halt('interrupted')
-    } catch (error) {
-      const { message } = refusalOf(error, 'ending the runtime')
-      this.#context.report.notice('warning', 'stop.processes', message)
-    }
+    const refusal = await this.#haltAsFarAsPossible('interrupted')
     await stopWork(this.#context, this.#aborter.signal)
-    await this.#end('stopped')
+    await this.#end('stopped', undefined, refusal)
   }
 
   /** Ends the runtime's tree and lets go; nothing is pushed or removed. */
@@ -120,10 +115,7 @@ export class SessionLoop {
       this.#aborter.abort()
     }
     if (!this.#beginClosing()) return
-    const refusal = await this.#halt('killed').then(
-      () => undefined,
-      (error: unknown) => refusalOf(error, 'ending the runtime'),
-    )
+    const refusal = await this.#haltAsFarAsPossible('killed')
     await this.#end('released', undefined, refusal)
   }
 
@@ -248,6 +240,14 @@ export class SessionLoop {
       this.#aborter = new AbortController()
     }
     await this.#conversation.stop(reason)
+  }
+
+  /** Gives what could not be ended. */
+  #haltAsFarAsPossible(reason: 'interrupted' | 'killed'): Promise<Refusal | undefined> {
+    return this.#halt(reason).then(
+      () => undefined,
+      (error: unknown) => refusalOf(error, 'ending the runtime'),
+    )
   }
 
   async #fail(refusal: Refusal): Promise<void> {
