@@ -21,8 +21,8 @@ export function endLease(
     ...lease,
     endedAt: lease.endedAt ?? now,
     endReason: item.outcome,
-    // An agent whose runtime failed may not have found everything that it started.
-    reaped: lease.reaped || item.outcome !== 'failed',
+    // An agent whose runtime failed, or would not end, may have left something running.
+    reaped: lease.reaped || (item.outcome !== 'failed' && item.refusal === undefined),
   })
   const { workspace, pending } = draft.session
   draft.set({
