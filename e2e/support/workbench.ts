@@ -55,21 +55,24 @@ const GIT_CONFIG = `[user]
 `
 
 export const test = base.extend<{ bench: Workbench }>({
-  bench: async ({ browserName: _ }, use) => {
-    const { path: folder, remove } = await makeTempFolder('be-')
-    const model = await startModelServer()
-    const ends: (() => Promise<unknown>)[] = []
-    const bench = await makeWorkbench(folder, model, ends)
-    try {
-      await use(bench)
-    } finally {
-      for (const end of ends.reverse()) await end()
-      await endProcesses(await bench.processes())
-      await model.close()
-      await remove()
-    }
-  },
+  bench: ({ browserName: _ }, use) => withWorkbench(use),
 })
+
+/** Runs `use` with a workbench; what it started is ended and what it made is removed afterwards. */
+export async function withWorkbench(use: (bench: Workbench) => Promise<void>): Promise<void> {
+  const { path: folder, remove } = await makeTempFolder('be-')
+  const model = await startModelServer()
+  const ends: (() => Promise<unknown>)[] = []
+  const bench = await makeWorkbench(folder, model, ends)
+  try {
+    await use(bench)
+  } finally {
+    for (const end of ends.reverse()) await end()
+    await endProcesses(await bench.processes())
+    await model.close()
+    await remove()
+  }
+}
 
 async function makeWorkbench(
   folder: string,
