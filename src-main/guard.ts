@@ -1,11 +1,11 @@
 import { app, type Session, session, type WebFrameMain } from 'electron'
 import type { Log } from '../src-core/index.ts'
-import { isOurs } from './addresses.ts'
+import { isOurs, REFUSAL_PAGE } from './addresses.ts'
 import { openOutside } from './outside.ts'
 
 /**
  * What no page gets, whatever it is: other pages, new windows, embedded pages. `onAction` is asked about
- * every address that a page of ours leads to; true means that it was an action and is done.
+ * every address that the page of refusals leads to; true means that it was an action and is done.
  */
 export function guardContents(log: Log, onAction: (address: string) => boolean): void {
   app.on('web-contents-created', (_event, contents) => {
@@ -13,7 +13,8 @@ export function guardContents(log: Log, onAction: (address: string) => boolean):
       // A reload asks for the same page again.
       if (event.url === contents.getURL() && isOurs(event.url)) return
       event.preventDefault()
-      if (onAction(event.url)) return
+      // Elsewhere a link in an agent's text could be one.
+      if (contents.getURL() === REFUSAL_PAGE && onAction(event.url)) return
       leave(event.url)
     })
     contents.on('will-redirect', (event) => event.preventDefault())
