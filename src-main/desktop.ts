@@ -128,9 +128,8 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
     )
   }
 
-  /** Lets go of the data folder, so that it can be tried again. */
+  /** Lets agents end what they run, and lets go of the data folder, so that it can be tried again. */
   async function giveUp(broken: Host, error: Error): Promise<void> {
-    broken.kill()
     await broken.close()
     refuse(error)
   }

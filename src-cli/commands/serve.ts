@@ -43,14 +43,13 @@ async function serve({ world, print }: Context, start: () => Promise<HeadlessHos
     } else print.say(`ballet serves ${info.dataDir} with ${counted(info.agents, 'agent')}`)
 
     const failure = await Promise.race([told.once, host.failed])
-    if (failure instanceof Error) {
-      host.kill()
-      throw failure
+    if (failure === undefined) {
+      print.say('Stopping; sessions go on at the next start. Again to stop at once.')
     }
-    print.say('Stopping; sessions go on at the next start. Again to stop at once.')
     const forced = await Promise.race([host.close(), told.twice])
+    if (forced !== undefined) host.kill()
+    if (failure !== undefined) throw failure
     if (forced === undefined) return
-    host.kill()
     throw new BalletError({
       code: 'host.killed',
       message: 'The host was stopped at once.',

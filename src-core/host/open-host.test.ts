@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { AgentProcess, Log } from '../ports.ts'
 import { buildStorageWorker } from '../storage/test-worker.ts'
@@ -58,15 +59,16 @@ function launchMute(): AgentProcess {
   }
 }
 
-async function open(changes: { agents?: number } = {}): Promise<Host> {
+async function open(changes: { agents?: number; worker?: string } = {}): Promise<Host> {
+  const { worker: storageWorker = worker.file, ...others } = changes
   const host = await openHost({
     kind: 'headless',
     version: '1.2.3',
     dataDir,
     log,
     launcher: { launch: launchMute },
-    programs: { storageWorker: worker.file, modelServer: '/nowhere', resources: '/nowhere' },
-    ...changes,
+    programs: { storageWorker, modelServer: '/nowhere', resources: '/nowhere' },
+    ...others,
   })
   hosts.push(host)
   return host
@@ -119,5 +121,20 @@ it('tells its agents to end, and kills them where that is asked for', async () =
 it('is closed once, however often that is asked for', async () => {
   const host = await open()
   await Promise.all([host.close(), host.close()])
+  await open()
+})
+
+it('tells when its database is gone, and lets its agents end before it lets go of the folder', async () => {
+  const mortal = join(dataDir, 'worker.mjs')
+  writeFileSync(
+    mortal,
+    `await import(${JSON.stringify(pathToFileURL(worker.file).href)})
+    setInterval(() => process.exit(7), 500)`,
+  )
+  const host = await open({ agents: 1, worker: mortal })
+  expect(await host.failed).toMatchObject({ code: 'storage.failed' })
+  await host.close()
+  expect(agents[0]?.told).toContainEqual({ type: 'shutdown' })
+  expect(agents[0]?.killed).toBe(false)
   await open()
 })
