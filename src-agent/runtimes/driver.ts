@@ -4,7 +4,9 @@ import type {
   Delivery,
   OpenDelivery,
   ProcessIdentity,
+  RequestFacts,
   RuntimeReport,
+  SessionGrant,
   SessionMarker,
 } from '../../src-shared/agent-wire.ts'
 import type { DeliveryId, Instant, RequestId } from '../../src-shared/ids.ts'
@@ -33,6 +35,8 @@ export type DriverSpec = {
   env: Readonly<Record<string, string>>
   marker: z.infer<typeof SessionMarker>
   permission: PermissionMode
+  /** What a person allowed for the rest of the session so far. */
+  grants: readonly SessionGrant[]
   /** Appended to the runtime's own system prompt. */
   prompt: string
   /** A folder of this lease outside the workspace for the driver's own files; removed with the lease. */
@@ -66,7 +70,16 @@ export type DriverSignal =
   | { type: 'turn.started'; at: Instant; deliveries: readonly DeliveryId[] }
   /** The runtime's own record holds these deliveries, so that a resume finds them; comes once for each. */
   | { type: 'delivered'; at: Instant; deliveries: readonly DeliveryId[] }
-  | { type: 'event'; at: Instant; event: DriverEvent; blobs?: readonly BlobText[] }
+  | {
+      type: 'event'
+      at: Instant
+      event: DriverEvent
+      blobs?: readonly BlobText[]
+      /** Of a `request.opened`. */
+      request?: RequestFacts
+    }
+  /** The runtime does not wait for the answer any more, and nobody gave it. */
+  | { type: 'request.withdrawn'; at: Instant; request: RequestId }
   /** Appends to a live block; offset 0 begins it. An event with the same `block` ends it. */
   | { type: 'live'; offset: number; block: Omit<LiveBlock, 'turn'> }
   | { type: 'live.gone'; block: string }
@@ -91,6 +104,8 @@ export type Recovery = {
   openDelivery: 'delivered' | 'never' | 'unknown' | null
 }
 
+export type RequestAnswer = { outcome: 'allow' | 'allow-for-session' | 'deny'; text?: string }
+
 /** A running runtime with one conversation, between turns unless a turn was started. */
 export type RuntimeSession = {
   readonly conversation: string
@@ -101,10 +116,8 @@ export type RuntimeSession = {
   send(delivery: Delivery): Promise<void>
   /** Ends the running turn: `turn.ended` follows, and every process of its tools is gone within a second. */
   interrupt(): Promise<void>
-  answerRequest(
-    request: RequestId,
-    answer: { outcome: 'allow' | 'allow-for-session' | 'deny'; text?: string },
-  ): Promise<void>
+  /** Resolves when the runtime has the answer. Rejects with `BalletError` when it certainly did not get it. */
+  answerRequest(request: RequestId, answer: RequestAnswer): Promise<void>
   /** Ends the runtime and its whole tree, and verifies that nothing carries the marker any more. */
   stop(): Promise<void>
 }

@@ -130,9 +130,9 @@ export class Agent {
         this.#loopOf(message)?.interrupt()
         return
       case 'request.answer': {
-        const { request, outcome, text } = message
+        const { request, outcome, text, grants } = message
         const answer = { outcome, ...(text === undefined ? {} : { text }) }
-        this.#loopOf(message)?.answerRequest(request, answer)
+        this.#loopOf(message)?.answerRequest(request, answer, grants)
         return
       }
       case 'session.finish':

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { AgentItem, SessionSpec } from '../../src-shared/agent-wire.ts'
+import type { AgentItem, SessionGrant, SessionSpec } from '../../src-shared/agent-wire.ts'
 import type { LeaseId } from '../../src-shared/ids.ts'
 import type { AgentEventBody } from '../../src-shared/timeline.ts'
 import { createGit, type Git } from '../git/run.ts'
@@ -75,7 +75,11 @@ function scratchDirOf(dataDir: string, lease: LeaseId): string {
   return join(dataDir, 'scratch', lease)
 }
 
-export function driverSpecOf(context: LoopContext, executable: string): DriverSpec {
+export function driverSpecOf(
+  context: LoopContext,
+  executable: string,
+  grants: readonly SessionGrant[],
+): DriverSpec {
   const { spec } = context
   return {
     cwd: spec.workspaceDir,
@@ -85,6 +89,7 @@ export function driverSpecOf(context: LoopContext, executable: string): DriverSp
     env: context.env,
     marker: context.marker,
     permission: spec.permission,
+    grants,
     prompt: spec.prompt,
     scratchDir: context.scratchDir,
   }

@@ -1,9 +1,9 @@
-import type { Delivery, ProcessIdentity } from '../../src-shared/agent-wire.ts'
-import type { DeliveryId } from '../../src-shared/ids.ts'
+import type { Delivery, ProcessIdentity, SessionGrant } from '../../src-shared/agent-wire.ts'
+import type { DeliveryId, RequestId } from '../../src-shared/ids.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
 import type { TurnEndReason } from '../../src-shared/timeline.ts'
 import { within } from '../port/within.ts'
-import type { Driver, DriverSignal, ResumeFacts, RuntimeSession } from '../runtimes/driver.ts'
+import type { Driver, DriverSignal, RequestAnswer, ResumeFacts } from '../runtimes/driver.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { driverSpecOf, type LoopContext, timed } from './context.ts'
 import { Deliveries } from './deliveries.ts'
@@ -40,6 +40,7 @@ export class Conversation {
   readonly #keeper: RuntimeKeeper
   readonly #deliveries: Deliveries
   #id: string | null
+  #grants: readonly SessionGrant[]
   #isUp = false
   #saidReady = false
   #interrupt: 'none' | 'wanted' | 'sent' = 'none'
@@ -53,6 +54,7 @@ export class Conversation {
     const { spec, clock, outgoing, marker } = options.context
     const { resume } = spec
     this.#id = resume?.conversation ?? null
+    this.#grants = spec.grants
     this.turns = new TurnBook(outgoing, () => clock.now(), {
       turn: resume?.turn ?? 0,
       costUsd: resume?.costUsd ?? 0,
@@ -116,7 +118,10 @@ export class Conversation {
     const { context } = this.#options
     if (facts !== null) context.report.step('conversation', 'started')
     this.turns.beginRuntime()
-    const recovery = await this.#keeper.launch(driverSpecOf(context, executable), facts)
+    const recovery = await this.#keeper.launch(
+      driverSpecOf(context, executable, this.#grants),
+      facts,
+    )
     if (facts !== null) context.report.step('conversation', 'done')
     const open = this.#deliveries.takeOpen()
     if (open !== null && recovery.openDelivery === 'delivered') {
@@ -159,14 +164,25 @@ export class Conversation {
     else if (this.#expectsTurn()) this.#interrupt = 'wanted'
   }
 
-  answerRequest(...answer: Parameters<RuntimeSession['answerRequest']>): void {
+  /** Hands an answer to the runtime and tells whether it has it. `grants`: all of the session's by now. */
+  answerRequest(
+    request: RequestId,
+    answer: RequestAnswer,
+    grants: readonly SessionGrant[] = this.#grants,
+  ): void {
+    this.#grants = grants
+    const { context } = this.#options
     const session = this.#keeper.session
-    const failed = (error: unknown) => {
-      const { message } = refusalOf(error, 'answering a request')
-      this.#options.context.report.notice('warning', 'request.not-answered', message)
-    }
-    if (session === null) failed(new Error('the runtime does not run'))
-    else session.answerRequest(...answer).catch(failed)
+    const answered =
+      session?.answerRequest(request, answer) ??
+      Promise.reject(new Error('the runtime does not run'))
+    answered.then(
+      () => timed(context, { type: 'request.answered', request }),
+      (error: unknown) => {
+        const reason = refusalOf(error, 'answering a request').message
+        timed(context, { type: 'request.unanswered', request, reason })
+      },
+    )
   }
 
   /** Ends everything that the session started. Rejects with `processes.survived`. */

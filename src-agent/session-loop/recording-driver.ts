@@ -1,5 +1,5 @@
-import type { Delivery, RuntimeReport } from '../../src-shared/agent-wire.ts'
-import type { DeliveryId } from '../../src-shared/ids.ts'
+import type { Delivery, RequestFacts, RuntimeReport } from '../../src-shared/agent-wire.ts'
+import type { DeliveryId, RequestId } from '../../src-shared/ids.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type {
   Driver,
@@ -80,6 +80,14 @@ export class RecordingDriver implements Driver {
 
   tell(event: DriverEvent): void {
     this.#hear({ type: 'event', at: now(), event })
+  }
+
+  ask(event: DriverEvent, request: RequestFacts): void {
+    this.#hear({ type: 'event', at: now(), event, request })
+  }
+
+  withdraw(request: RequestId): void {
+    this.#hear({ type: 'request.withdrawn', at: now(), request })
   }
 
   live(block: string, offset: number, text: string): void {

@@ -230,14 +230,6 @@ describe('turns', () => {
     await harness.loop.release()
     expect(harness.events('turn.ended').map(({ reason }) => reason)).toEqual(['interrupted'])
   })
-
-  it('says so when an answer to a request finds no runtime', async () => {
-    const harness = await open().ready()
-    harness.driver.die()
-    harness.loop.answerRequest('r' as never, { outcome: 'allow' })
-    await harness.loop.release()
-    expect(harness.events('notice').map(({ code }) => code)).toContain('request.not-answered')
-  })
 })
 
 describe('a runtime that ends by itself', () => {

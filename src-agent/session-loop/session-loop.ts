@@ -4,7 +4,7 @@ import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import type { Pressure } from '../port/outgoing.ts'
 import { within } from '../port/within.ts'
 import { processesWith } from '../process-tree/index.ts'
-import type { Driver, ResumeFacts, RuntimeSession } from '../runtimes/driver.ts'
+import type { Driver, ResumeFacts } from '../runtimes/driver.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { removeTree } from '../workspace/folders.ts'
 import { finishWork, hasWorkspace, stopWork } from './closing.ts'
@@ -74,7 +74,7 @@ export class SessionLoop {
     this.#conversation.interrupt()
   }
 
-  answerRequest(...answer: Parameters<RuntimeSession['answerRequest']>): void {
+  answerRequest(...answer: Parameters<Conversation['answerRequest']>): void {
     if (!this.isEnded) this.#conversation.answerRequest(...answer)
   }
 

@@ -1,4 +1,4 @@
-import type { AgentItem, BlobText } from '../../src-shared/agent-wire.ts'
+import type { AgentItem, BlobText, RequestFacts } from '../../src-shared/agent-wire.ts'
 import type { DeliveryId, InputId, Instant } from '../../src-shared/ids.ts'
 import type { AgentEventBody, LiveBlock, TurnEndReason } from '../../src-shared/timeline.ts'
 import { cutText } from '../runtimes/cut-text.ts'
@@ -89,7 +89,10 @@ export class TurnBook {
         return
       }
       case 'event':
-        this.#event(signal.at, signal.event, signal.blobs ?? [])
+        this.#event(signal.at, signal.event, signal.blobs ?? [], signal.request)
+        return
+      case 'request.withdrawn':
+        this.#sink.item({ type: 'request.withdrawn', at: signal.at, request: signal.request })
         return
       case 'live': {
         const turn = this.isRunning ? { turn: this.#turn } : {}
@@ -162,7 +165,12 @@ export class TurnBook {
     this.#put(at, event)
   }
 
-  #event(at: Instant, event: AgentEventBody, blobs: readonly BlobText[]): void {
+  #event(
+    at: Instant,
+    event: AgentEventBody,
+    blobs: readonly BlobText[],
+    request?: RequestFacts,
+  ): void {
     if (event.kind === 'tool.call') this.#openCalls.set(event.callId, event.parent)
     if (event.kind === 'tool.result') this.#openCalls.delete(event.callId)
     if (event.ref !== undefined) this.#refs.push(event.ref)
@@ -172,7 +180,7 @@ export class TurnBook {
       this.#put(at, { ...event, ...turn, costUsd: this.#costBefore + event.costUsd }, blobs)
       return
     }
-    this.#put(at, { ...event, ...turn }, blobs)
+    this.#put(at, { ...event, ...turn }, blobs, request)
   }
 
   /** What was shown of a text that no finished block will replace stays in the timeline. */
@@ -203,7 +211,15 @@ export class TurnBook {
     return block?.text ?? ''
   }
 
-  #put(at: Instant, event: AgentEventBody, blobs: readonly BlobText[] = []): void {
-    this.#sink.item({ type: 'event', at, event }, blobs)
+  #put(
+    at: Instant,
+    event: AgentEventBody,
+    blobs: readonly BlobText[] = [],
+    request?: RequestFacts,
+  ): void {
+    this.#sink.item(
+      { type: 'event', at, event, ...(request === undefined ? {} : { request }) },
+      blobs,
+    )
   }
 }

@@ -1,4 +1,4 @@
-import type { Instant } from '../../../src-shared/ids.ts'
+import type { BlobId, Instant } from '../../../src-shared/ids.ts'
 import { type CutText, cutText } from '../cut-text.ts'
 import type { DriverEvent, DriverSignal } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
@@ -117,10 +117,15 @@ export class EntryMaker {
   }
 
   /** What a person is asked: the call's title and its arguments. */
-  request(toolName: string, input: unknown): { title: string; input: string } {
+  request(
+    toolName: string,
+    input: unknown,
+  ): { title: string; input: string; inputBlob?: BlobId; blob?: CutText['blob'] } {
+    const { text, blob } = cutText(this.#mask.mask(JSON.stringify(input ?? {})))
     return {
       title: this.#mask.mask(toolTitle(toolName, input, this.#cwd)),
-      input: cutText(this.#mask.mask(JSON.stringify(input ?? {}))).text,
+      input: text,
+      ...(blob === undefined ? {} : { inputBlob: blob.id, blob }),
     }
   }
 

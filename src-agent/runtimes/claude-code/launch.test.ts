@@ -26,6 +26,7 @@ const spec = (): DriverSpec => ({
     nonce: '0123456789abcdef',
   }),
   permission: 'full',
+  grants: [],
   prompt: 'Be good.',
   scratchDir: join(root, 'scratch'),
 })

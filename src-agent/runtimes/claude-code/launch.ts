@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { PermissionMode } from '../../../src-shared/records.ts'
 import type { DriverSpec } from '../driver.ts'
+import { grantedAtLaunch } from './permission-rules.ts'
 import { readRepositoryNotes } from './repository-notes.ts'
 
 /** An entry of Claude Code's MCP configuration. */
@@ -54,6 +55,9 @@ export async function prepareLaunch({
   const prompt = [spec.prompt, notes].filter((part) => part !== null && part !== '').join('\n\n')
   await writeFile(promptFile, prompt, { mode: 0o600 })
   await writeFile(mcpFile, JSON.stringify({ mcpServers }), { mode: 0o600 })
+  const { permission, settings } = grantedAtLaunch(spec.permission, spec.grants)
+  const settingsFile = join(spec.scratchDir, 'settings.json')
+  if (settings !== null) await writeFile(settingsFile, JSON.stringify(settings), { mode: 0o600 })
   return [
     ...'-p --input-format stream-json --output-format stream-json --verbose'.split(' '),
     ...'--include-partial-messages --replay-user-messages'.split(' '),
@@ -63,7 +67,8 @@ export async function prepareLaunch({
     '--disallowedTools',
     REMOVED_TOOLS.join(','),
     ...(prompt === '' ? [] : ['--append-system-prompt-file', promptFile]),
-    ...PERMISSION_ARGS[spec.permission],
+    ...PERMISSION_ARGS[permission],
+    ...(settings === null ? [] : ['--settings', settingsFile]),
     resume ? '--resume' : '--session-id',
     conversation,
     ...(spec.model === null ? [] : ['--model', spec.model]),

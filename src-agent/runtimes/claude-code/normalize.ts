@@ -168,7 +168,7 @@ export class Normalizer {
     return [...settled, ...this.#endTurn(turn, at, end, this.#spending.turnCut())]
   }
 
-  request(toolName: string, input: unknown): { title: string; input: string } {
+  request(toolName: string, input: unknown): ReturnType<EntryMaker['request']> {
     return this.#entries.request(toolName, input)
   }
 

@@ -1,43 +1,57 @@
-import type { RequestId } from '../../../src-shared/ids.ts'
+import type { RequestFacts } from '../../../src-shared/agent-wire.ts'
+import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
+import type { DriverSignal, RequestAnswer } from '../driver.ts'
+import type { SecretMask } from '../mask-secrets.ts'
+import type { EntryMaker } from './entries.ts'
 import type { ControlRequestLine } from './lines.ts'
+import { requestFacts } from './permission-rules.ts'
 import { toolKindOf } from './tools.ts'
-
-export type Answer = { outcome: 'allow' | 'allow-for-session' | 'deny'; text?: string }
 
 type Open = {
   id: RequestId
   runtimeId: string
-  toolName: string
-  title: string
   input: unknown
-  suggestions: readonly Readonly<Record<string, unknown>>[]
+  rules: RequestFacts['rules']
+}
+
+type Prompt = {
+  at: Instant
+  name: string
+  /** The call as people see it. */
+  shown: ReturnType<EntryMaker['request']>
+  mask: SecretMask
 }
 
 /** The permission prompts that the runtime waits for. */
 export class PermissionRequests {
   readonly #open = new Map<RequestId, Open>()
 
-  add(id: RequestId, line: ControlRequestLine, title: string): void {
-    this.#open.set(id, {
-      id,
-      runtimeId: line.request_id,
-      toolName: line.request.tool_name ?? '',
-      title,
-      input: line.request.input ?? {},
-      suggestions: line.request.permission_suggestions ?? [],
-    })
+  /** Keeps a prompt for a tool and gives the signal that tells of it. */
+  add(id: RequestId, line: ControlRequestLine, { at, name, shown, mask }: Prompt): DriverSignal {
+    const { input = {}, permission_suggestions: suggested, tool_use_id: callId = '' } = line.request
+    const facts = requestFacts(name, input, suggested ?? [], (text) => mask.mask(text))
+    this.#open.set(id, { id, runtimeId: line.request_id, input, rules: facts.rules })
+    const { blob, ...fields } = shown
+    const toolKind = toolKindOf(name)
+    return {
+      type: 'event',
+      at,
+      event: { kind: 'request.opened', request: id, callId, name, toolKind, ...fields },
+      ...(blob === undefined ? {} : { blobs: [blob] }),
+      request: facts,
+    }
   }
 
   /** The runtime does not wait for this one any more. */
-  withdraw(runtimeId: string): Open | null {
+  withdraw(runtimeId: string): RequestId | null {
     const open = [...this.#open.values()].find((candidate) => candidate.runtimeId === runtimeId)
     if (open !== undefined) this.#open.delete(open.id)
-    return open ?? null
+    return open?.id ?? null
   }
 
   /** What to write for an answer; the request is closed by it. Throws `request.gone` for one that is not open. */
-  answer(id: RequestId, answer: Answer): Readonly<Record<string, unknown>> {
+  answer(id: RequestId, answer: RequestAnswer): Readonly<Record<string, unknown>> {
     const open = this.#open.get(id)
     if (open === undefined) {
       throw new BalletError({
@@ -74,7 +88,7 @@ export function unsupported(line: ControlRequestLine): Readonly<Record<string, u
   }
 }
 
-function responseTo(open: Open, answer: Answer): Readonly<Record<string, unknown>> {
+function responseTo(open: Open, answer: RequestAnswer): Readonly<Record<string, unknown>> {
   switch (answer.outcome) {
     case 'deny':
       return { behavior: 'deny', message: answer.text ?? 'A person denied this.' }
@@ -85,24 +99,8 @@ function responseTo(open: Open, answer: Answer): Readonly<Record<string, unknown
       return {
         behavior: 'allow',
         updatedInput: open.input,
-        updatedPermissions: sessionRules(open),
+        // All are for the session: others would be written into the workspace.
+        updatedPermissions: open.rules,
       }
   }
-}
-
-/** The runtime's own suggestions, kept out of the files that it would otherwise write into the workspace. */
-function sessionRules(open: Open): Readonly<Record<string, unknown>>[] {
-  if (open.suggestions.length > 0) {
-    return open.suggestions.map((suggestion) => ({ ...suggestion, destination: 'session' }))
-  }
-  // Without a suggestion a whole tool would be allowed: too much for one that runs commands.
-  if (toolKindOf(open.toolName) === 'execute') return []
-  return [
-    {
-      type: 'addRules',
-      rules: [{ toolName: open.toolName }],
-      behavior: 'allow',
-      destination: 'session',
-    },
-  ]
 }

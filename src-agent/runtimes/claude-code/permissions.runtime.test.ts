@@ -27,6 +27,7 @@ describe('permission prompts of the real Claude Code', () => {
     tool: 'Write',
     input: { file_path: join(scene.cwd, name), content: 'x\n' },
   })
+  const bash = (command: string) => ({ tool: 'Bash', input: { command } })
   const requests = (): RequestId[] =>
     scene.signals.flatMap((signal) =>
       signal.type === 'event' && signal.event.kind === 'request.opened' ? signal.event.request : [],
@@ -58,25 +59,73 @@ describe('permission prompts of the real Claude Code', () => {
     await session.stop()
   })
 
-  it('are withdrawn by an interrupt', async () => {
+  it('are withdrawn by an interrupt, and by nothing when the runtime is stopped', async () => {
     const session = await driver.start({ ...scene.spec, permission: 'ask' }, scene.onSignal)
     await session.send(deliveryOf(scripted('Write.', [write('a'), { text: 'Done.' }])))
     const open = await request(1)
     await session.interrupt()
-    expect(scene.told()).toContainEqual(expect.stringMatching(/^info request.withdrawn/))
+    expect(scene.signals).toContainEqual(
+      expect.objectContaining({ type: 'request.withdrawn', request: open }),
+    )
     expect(scene.told().at(-1)).toBe('turn.ended interrupted')
     await expect(session.answerRequest(open, { outcome: 'allow' })).rejects.toMatchObject({
       code: 'request.gone',
     })
+    await session.send(deliveryOf(scripted('Write.', [write('a'), { text: 'Done.' }])))
+    await request(2)
+    await session.stop()
+    expect(scene.signals.filter(({ type }) => type === 'request.withdrawn')).toHaveLength(1)
+  })
+
+  it('are not asked for edits where edits are allowed, but for the rest', async () => {
+    const session = await driver.start({ ...scene.spec, permission: 'edits' }, scene.onSignal)
+    const steps = [write('a'), bash('npm exec --offline asked'), { text: 'Done.' }]
+    await session.send(deliveryOf(scripted('Write.', steps)))
+    await session.answerRequest(await request(1), { outcome: 'deny' })
+    await scene.waitForSignal('turn.ended')
+    expect(existsSync(join(scene.cwd, 'a'))).toBe(true)
+    expect(scene.told()).toContain('request execute npm exec --offline asked')
+    expect(requests()).toHaveLength(1)
     await session.stop()
   })
 
-  it('are not asked for edits where edits are allowed', async () => {
-    const session = await driver.start({ ...scene.spec, permission: 'edits' }, scene.onSignal)
-    const ask = { tool: 'Bash', input: { command: 'touch asked' } }
-    await session.send(deliveryOf(scripted('Write.', [write('a'), ask, { text: 'Done.' }])))
-    await Promise.race([request(1), scene.waitForSignal('turn.ended')])
-    expect(existsSync(join(scene.cwd, 'a'))).toBe(true)
-    await session.stop()
+  it('tell the identical call by its digest, and ask nothing any more that was allowed before', async () => {
+    const commands = ['touch one', 'touch one', 'touch "(two)" > three', 'npm exec --offline four']
+    const steps = [...commands.map(bash), write('five'), { text: 'Done.' }]
+    const first = await driver.start({ ...scene.spec, permission: 'ask' }, scene.onSignal)
+    await first.send(deliveryOf(scripted('Touch.', steps)))
+    for (let n = 1; n <= steps.length - 1; n += 1) {
+      await first.answerRequest(await request(n), { outcome: 'deny' })
+    }
+    await scene.waitForSignal('turn.ended')
+    await first.stop()
+    const facts = scene.signals.flatMap((signal) =>
+      signal.type === 'event' && signal.request !== undefined ? signal.request : [],
+    )
+    const digests = facts.map(({ digest }) => digest)
+    expect(digests[1]).toBe(digests[0])
+    expect(new Set(digests).size).toBe(4)
+    // A command does not bring every edit with it, which the runtime would offer.
+    expect(facts.map(({ ruleTexts }) => ruleTexts.includes('every edit'))).toEqual([
+      false,
+      false,
+      false,
+      false,
+      true,
+    ])
+
+    scene.signals.length = 0
+    const second = await driver.start(
+      { ...scene.spec, permission: 'ask', grants: facts },
+      scene.onSignal,
+    )
+    await second.send(deliveryOf(scripted('Touch.', steps)))
+    await scene.waitForSignal('turn.ended')
+    expect(requests()).toEqual([])
+    expect(
+      ['one', '(two)', 'three', 'five'].map((name) => existsSync(join(scene.cwd, name))),
+    ).toEqual([true, true, true, true])
+    expect(existsSync(join(scene.cwd, '.claude'))).toBe(false)
+    await second.stop()
   })
 })

@@ -11,20 +11,19 @@ import {
   type Marker,
   processesWith,
 } from '../../process-tree/index.ts'
-import type { DriverSignal, RuntimeSession } from '../driver.ts'
+import type { DriverSignal, RequestAnswer, RuntimeSession } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { DeliveryWatch, markTranscript, type TranscriptPlace } from './delivery-watch.ts'
 import type { ControlRequestLine, Decoded, Line } from './lines.ts'
 import { Normalizer } from './normalize.ts'
 import { retryAttempt } from './notices.ts'
-import { type Answer, PermissionRequests, unsupported } from './permission-requests.ts'
+import { PermissionRequests, unsupported } from './permission-requests.ts'
 import {
   describeExit,
   type Exit,
   type ProcessHandlers,
   type RuntimeProcess,
 } from './runtime-process.ts'
-import { toolKindOf } from './tools.ts'
 import { LOG_IN_HINT } from './turn-end.ts'
 
 export type SessionOptions = {
@@ -141,7 +140,7 @@ export class ClaudeCodeSession implements RuntimeSession {
     await this.#sweeping
   }
 
-  async answerRequest(request: RequestId, answer: Answer): Promise<void> {
+  async answerRequest(request: RequestId, answer: RequestAnswer): Promise<void> {
     const response = this.#requests.answer(request, answer)
     try {
       await this.#process.write(response)
@@ -217,29 +216,17 @@ export class ClaudeCodeSession implements RuntimeSession {
       void this.#process.write(unsupported(line)).catch(() => undefined)
       return
     }
-    const request = this.#options.newRequestId()
-    const shown = this.#normalizer.request(line.request.tool_name, line.request.input)
-    this.#requests.add(request, line, shown.title)
-    this.#emit([
-      {
-        type: 'event',
-        at,
-        event: {
-          kind: 'request.opened',
-          request,
-          callId: line.request.tool_use_id ?? '',
-          toolKind: toolKindOf(line.request.tool_name),
-          ...shown,
-        },
-      },
-    ])
+    const { tool_name: name, input } = line.request
+    const { newRequestId, mask } = this.#options
+    const shown = this.#normalizer.request(name, input)
+    this.#emit([this.#requests.add(newRequestId(), line, { at, name, shown, mask })])
   }
 
   #withdrawn(runtimeId: string, at: Instant): void {
-    const open = this.#requests.withdraw(runtimeId)
-    if (open === null) return
-    const text = `The runtime does not wait any more for an answer to: ${open.title}`
-    this.#emit([this.#normalizer.notice(at, 'info', 'request.withdrawn', text)])
+    const request = this.#requests.withdraw(runtimeId)
+    // A runtime that is ended withdraws all it asked; that is nobody's answer.
+    if (request === null || this.#stopping !== null) return
+    this.#emit([{ type: 'request.withdrawn', at, request }])
   }
 
   /** A refused login would be tried again for three minutes: the turn ends instead. */

@@ -87,6 +87,7 @@ export class Scene {
         nonce: randomBytes(8).toString('hex'),
       }),
       permission: 'full',
+      grants: [],
       prompt: 'You work for Ballet.',
       scratchDir: join(root, 'scratch'),
     }

@@ -84,6 +84,8 @@ function tellOne(signal: DriverSignal, live: boolean): string[] {
       return live ? [`live ${signal.block.kind} @${signal.offset} ${signal.block.text}`] : []
     case 'live.gone':
       return ['live.gone']
+    case 'request.withdrawn':
+      return ['request.withdrawn']
     case 'exited':
       return [`exited ${signal.expected ? 'expected' : 'unexpected'}`]
     case 'event':
