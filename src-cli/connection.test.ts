@@ -32,6 +32,7 @@ const info: HostInfo = {
   dataDir: '/d',
   pid: 1,
   agents: 1,
+  runtimes: [],
   startedAt: 'now',
 }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,6 +30,7 @@ export function createRealWorld(): World {
       endsWithReader = false
     },
     readStdin,
+    readFile: (path) => readFile(path),
     connect: connectToHost,
     loadHost,
     temporaryFolder: async () => {

@@ -44,14 +44,18 @@ export type TestWorld = World & {
 
 export function testWorld(
   calls: FakeCalls | undefined,
-  changes: Partial<World> & { stdin?: string; host?: HeadlessHostModule } = {},
+  changes: Partial<World> & {
+    stdin?: string
+    files?: Record<string, Uint8Array>
+    host?: HeadlessHostModule
+  } = {},
 ): TestWorld {
   let out = ''
   let err = ''
   let count = 0
   const listeners = new Set<(signal: 'SIGINT' | 'SIGTERM') => void>()
   const connectedTo: string[] = []
-  const { stdin, host, ...others } = changes
+  const { stdin, files, host, ...others } = changes
   return {
     env: {},
     platform: 'linux',
@@ -74,6 +78,11 @@ export function testWorld(
     },
     ignoreBrokenPipe: () => undefined,
     readStdin: async () => stdin ?? '',
+    readFile: async (path) => {
+      const found = files?.[path]
+      if (found === undefined) throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
+      return found
+    },
     connect: async (dataDir) => {
       connectedTo.push(dataDir)
       if (calls === undefined) throw notRunning(dataDir)
@@ -188,7 +197,10 @@ export const input: Input = {
   inputKind: 'message',
   state: 'queued',
   text: 'go on',
+  images: [],
   author: 'person',
+  steer: false,
+  position: 1,
   delivery: null,
   createdAt: AT,
 }

@@ -1,14 +1,17 @@
 import type { CallContext } from './calls/context.ts'
 import { followCalls } from './calls/follow-calls.ts'
 import { hostCalls } from './calls/host-calls.ts'
+import { inputCalls } from './calls/input-calls.ts'
 import { projectCalls } from './calls/project-calls.ts'
 import { requestCalls } from './calls/request-calls.ts'
 import { sessionCalls } from './calls/session-calls.ts'
+import { settingsCalls } from './calls/settings-calls.ts'
 import { ticketCalls } from './calls/ticket-calls.ts'
 import { Committer } from './commit/committer.ts'
 import type { Core } from './core.ts'
 import { AgentViews } from './fleet/agent-views.ts'
 import { Fleet } from './fleet/fleet.ts'
+import { memoryRecords } from './following/memory-records.ts'
 import { RecordFollower } from './following/record-follow.ts'
 import { TimelineFollower } from './following/timeline-follow.ts'
 import { SHUTDOWN_MS } from './limits.ts'
@@ -23,6 +26,7 @@ import { PendingWatch } from './sessions/pending-watch.ts'
 import { Problems } from './sessions/problems.ts'
 import { Reaping } from './sessions/reaping.ts'
 import { reconcile } from './sessions/reconcile.ts'
+import { Tells } from './sessions/tells.ts'
 
 /** The product without a host, over the ports that a host or a test gives it. Nothing runs before `start`. */
 export function createCore(ports: CorePorts): Core {
@@ -35,7 +39,7 @@ export function createCore(ports: CorePorts): Core {
   const problems = new Problems()
   let stopping = false
 
-  const fleet: Fleet = new Fleet(settings.agents, ports, {
+  const fleet: Fleet = new Fleet(settings.current.agents, ports, {
     items: (slot, { type: _, ...batch }) => {
       if (slot.hold?.lease === batch.lease) intake.receive(batch)
       else intake.receiveStray(slot, batch)
@@ -65,9 +69,15 @@ export function createCore(ports: CorePorts): Core {
       )
     },
     changed: (agent) => records.agentChanged(agent),
+    learned: (runtime) => records.runtimeChanged(runtime),
   })
   const agents = new AgentViews(fleet, committer.cache)
-  const records = new RecordFollower(ports, joins, agents, ids.uuid())
+  const records = new RecordFollower(
+    ports,
+    joins,
+    memoryRecords(agents, fleet, settings),
+    ids.uuid(),
+  )
   const intake = new ItemIntake(ports, committer, timelines.live, problems, {
     acknowledge: (lease, n) => fleet.tell(lease, { type: 'items.ack', lease, n }),
     fence: (slotLease) => fleet.tell(slotLease, { type: 'session.release', lease: slotLease }),
@@ -81,14 +91,13 @@ export function createCore(ports: CorePorts): Core {
   const assignment = new Assignment(ports, { committer, index, fleet, intake })
   const reaping = new Reaping(ports, { committer, index, fleet, problems })
   const pending = new PendingWatch(clock, fleet)
+  const tells = new Tells(ports, fleet)
   const outbox = new Outbox(ports, createEffects({ ports, committer, fleet, reaping, joins }))
 
   committer.onCommitted((committed) => index.committed(committed))
   committer.onCommitted((committed) => timelines.committed(committed))
   committer.onCommitted((committed) => records.committed(committed))
-  committer.onCommitted(({ wanted }) => {
-    for (const { lease, message } of wanted.tell) fleet.tell(lease, message)
-  })
+  committer.onCommitted((committed) => tells.committed(committed))
   committer.onCommitted((committed) => pending.committed(committed))
   committer.onCommitted((committed) => outbox.committed(committed))
   committer.onCommitted(({ rows }) => {
@@ -116,6 +125,8 @@ export function createCore(ports: CorePorts): Core {
       projects: projectCalls(context),
       tickets: ticketCalls(context),
       sessions: sessionCalls(context),
+      inputs: inputCalls(context),
+      settings: settingsCalls(context),
       requests: requestCalls(context),
       ...followCalls(context),
     },

@@ -61,6 +61,17 @@ export type HostFacts = {
   freeBytes(): Promise<number | null>
 }
 
+/** The settings of the data folder. */
+export type SettingsPort = {
+  /** As they are for this run. */
+  readonly current: Settings
+  /**
+   * Stores what differs, one change after the other. Rejects with `BalletError`, code `settings.…`; the settings are
+   * then as they were.
+   */
+  change(differing: (current: Settings) => Partial<Settings>): Promise<Settings>
+}
+
 /** The sample repository, its ticket and the scripted model. */
 export type Demo = {
   /** Makes what is missing and starts the model. Rejects with `BalletError`, code `demo.…`. */
@@ -76,7 +87,7 @@ export type CorePorts = {
   log: Log
   storage: Storage
   launcher: Launcher
-  settings: Settings
+  settings: SettingsPort
   paths: Paths
   spool: Spool
   host: HostFacts

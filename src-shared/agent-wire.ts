@@ -9,7 +9,7 @@ import {
   SessionId,
   TicketKey,
 } from './ids.ts'
-import { PermissionMode, RuntimeName } from './records.ts'
+import { InputImage, PermissionMode, Runtime, RuntimeName } from './records.ts'
 import { Refusal } from './refusal.ts'
 import { AgentEventBody, LiveBlock } from './timeline.ts'
 
@@ -49,7 +49,13 @@ export const SessionGrant = RequestFacts.pick({ digest: true, rules: true })
 export type SessionGrant = z.infer<typeof SessionGrant>
 
 /** A delivery that was handed to the runtime before a crash and whose fate is not known. */
-export const OpenDelivery = z.object({ id: DeliveryId, inputs: z.array(InputId) })
+export const OpenDelivery = z.object({
+  id: DeliveryId,
+  inputs: z.array(InputId),
+  /** Handed over in the middle of a turn that others began. */
+  steer: z.boolean(),
+})
+export type OpenDelivery = z.infer<typeof OpenDelivery>
 
 /** Everything an agent needs to run one session. */
 export const SessionSpec = z.object({
@@ -93,7 +99,7 @@ export const SessionSpec = z.object({
       openCalls: z.array(z.string()),
       /** `ref` of each stored event of the last turn. */
       storedRefs: z.array(z.string()),
-      openDelivery: OpenDelivery.nullable(),
+      openDeliveries: z.array(OpenDelivery),
       /** What earlier leases spent, since a runtime may count from 0 again. */
       costUsd: z.number().min(0),
     })
@@ -106,6 +112,10 @@ export const Delivery = z.object({
   id: DeliveryId,
   inputs: z.array(InputId).min(1),
   text: z.string(),
+  /** In the order of the inputs; after the text. */
+  images: z.array(z.object({ mediaType: InputImage.shape.mediaType, data: z.string() })).optional(),
+  /** For the running turn, after the current tool call; where none runs any more, it begins one. */
+  steer: z.literal(true).optional(),
   /** What the runtime must be told before the inputs, such as that its last turn was cut. */
   preface: z.string().optional(),
 })
@@ -213,8 +223,13 @@ export const AgentItem = z.discriminatedUnion('type', [
     conversation: z.string(),
     runtimeVersion: z.string(),
   }),
-  /** The runtime holds this delivery in its conversation. */
-  z.object({ type: z.literal('delivered'), at: Instant, delivery: DeliveryId }),
+  /** The runtime holds this delivery in its conversation; `steer`: as part of a turn that others began. */
+  z.object({
+    type: z.literal('delivered'),
+    at: Instant,
+    delivery: DeliveryId,
+    steer: z.literal(true).optional(),
+  }),
   /** `never`: the runtime certainly does not hold it, it may be delivered again. `unknown`: nobody can tell. */
   z.object({
     type: z.literal('undelivered'),
@@ -273,6 +288,8 @@ export const FromAgent = z.discriminatedUnion('type', [
     type: z.literal('hello'),
     wire: z.int(),
     process: ProcessIdentity,
+    /** Every runtime that it can drive. */
+    runtimes: z.array(Runtime).default([]),
   }),
   z.object({
     type: z.literal('heartbeat'),

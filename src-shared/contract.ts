@@ -14,12 +14,16 @@ import {
 import {
   Agent,
   Input,
+  InputImage,
   InputState,
+  PermissionMode,
   Priority,
   Project,
   ProjectSettings,
   Request,
   RequestState,
+  Runtime,
+  RuntimeName,
   Session,
   SessionState,
   Stage,
@@ -27,6 +31,7 @@ import {
   TicketStatus,
 } from './records.ts'
 import { Refusal } from './refusal.ts'
+import { Settings, SettingsChange } from './settings.ts'
 import { LiveBlock, TimelineEvent } from './timeline.ts'
 
 /** The version of this contract; a client and a host that differ say so instead of guessing. */
@@ -37,6 +42,9 @@ export const FOLLOW_LIMIT_MS = 25_000
 
 /** A title and a body of a ticket, and the text of a message, in UTF-16 code units. */
 export const TEXT_LIMIT = 2_000_000
+
+/** Of one message: how many images, bytes of one, bytes of all together. */
+export const IMAGE_LIMITS = { count: 10, bytes: 5_000_000, allBytes: 20_000_000 } as const
 
 /**
  * Every refusal and failure crosses the wire as this one error; its data tells which.
@@ -56,13 +64,56 @@ const text = z
 
 const referenced = z.object({ ref: Reference })
 
+/** An image of a message as it is sent; `data` is base64. */
+export const SentImage = z.object({
+  mediaType: InputImage.shape.mediaType,
+  data: z
+    .string()
+    .min(1, 'an empty image shows nothing')
+    .max(Math.ceil(IMAGE_LIMITS.bytes / 3) * 4, 'an image may have 5 MB at most'),
+})
+export type SentImage = z.infer<typeof SentImage>
+
+/** The input that a message became; `notSteered` says why one that was to be steered is queued instead. */
+export const SentInput = Input.extend({ notSteered: Refusal.optional() })
+export type SentInput = z.infer<typeof SentInput>
+
+const { shape: project } = ProjectSettings
+
+/** What is changed of a project; what is absent stays, and null takes away what a project can be without. */
+export const ProjectChange = z.object({
+  name: project.name.optional(),
+  repo: project.repo.optional(),
+  /** null: the remote's default branch. */
+  branch: project.branch.unwrap().nullable().optional(),
+  runtime: project.runtime.unwrap().optional(),
+  permission: PermissionMode.optional(),
+  model: project.model.unwrap().nullable().optional(),
+  /** The whole list. */
+  runtimeArgs: project.runtimeArgs.unwrap().optional(),
+  setup: project.setup.unwrap().nullable().optional(),
+  setupLimit: project.setupLimit.unwrap().optional(),
+  /** By name; null takes a variable away. The others stay. */
+  env: z.record(project.env.unwrap().keyType, z.string().max(32_768).nullable()).optional(),
+  window: project.window.unwrap().optional(),
+  maxSessions: project.maxSessions.unwrap().nullable().optional(),
+})
+export type ProjectChange = z.infer<typeof ProjectChange>
+
+/** The status that a person may give a ticket; the others follow from its session. */
+export const GivenStatus = TicketStatus.extract(['Backlog', 'Ready', 'Review', 'Done', 'Cancelled'])
+export type GivenStatus = z.infer<typeof GivenStatus>
+
 export const HostInfo = z.object({
   contract: z.int(),
   version: z.string(),
   kind: z.enum(['desktop', 'headless']),
   dataDir: z.string(),
   pid: z.int(),
+  /** How many the fleet is to have; those that drain come on top. */
   agents: z.int(),
+  /** Empty until an agent is up for the first time. */
+  runtimes: z.array(Runtime),
   startedAt: z.string(),
 })
 export type HostInfo = z.infer<typeof HostInfo>
@@ -92,6 +143,13 @@ const RecordChange = z.discriminatedUnion('record', [
   /** Only open ones; null once closed. */
   z.object({ record: z.literal('request'), id: RequestId, value: Request.nullable() }),
   z.object({ record: z.literal('agent'), id: z.string(), value: Agent.nullable() }),
+  z.object({ record: z.literal('runtime'), id: RuntimeName, value: Runtime.nullable() }),
+  /** The one of this host. */
+  z.object({
+    record: z.literal('settings'),
+    id: z.literal('settings'),
+    value: Settings.nullable(),
+  }),
 ])
 export type RecordChange = z.infer<typeof RecordChange>
 
@@ -140,6 +198,11 @@ export const contract = {
     add: call.input(ProjectSettings.extend(command)).output(Project),
     list: call.output(z.array(Project)),
     show: call.input(referenced).output(Project),
+    /**
+     * Holds for sessions that are started or brought back afterwards. Another repository or branch is checked at the
+     * remote first; another repository is refused while a session of the project is not over.
+     */
+    edit: call.input(ProjectChange.extend({ ...command, ref: Reference })).output(Project),
     /** Refused while the project has tickets. */
     delete: call.input(referenced.extend(command)).output(Project),
   },
@@ -164,6 +227,18 @@ export const contract = {
       )
       .output(z.array(Ticket)),
     show: call.input(referenced).output(Ticket),
+    /** The status is refused while a session of the ticket is live. What a session was given stays as it is. */
+    edit: call
+      .input(
+        referenced.extend({
+          ...command,
+          title: z.string().trim().min(1, 'a ticket needs a title').max(500).optional(),
+          body: z.string().max(TEXT_LIMIT).optional(),
+          priority: Priority.optional(),
+          status: GivenStatus.optional(),
+        }),
+      )
+      .output(Ticket),
     /** Gives the ticket to an agent: a new session, or the stopped or failed one goes on. */
     start: call.input(referenced.extend(command)).output(Session),
     /** Refused while a session of it is live, or holds work that is not pushed. */
@@ -184,7 +259,29 @@ export const contract = {
       .output(z.array(Session)),
     /** A ticket's key stands for its newest session. */
     show: call.input(referenced).output(Session),
-    send: call.input(referenced.extend({ text, input: InputId.optional() })).output(Input),
+    /**
+     * Queued until the running turn ends. With `steer` it is handed over at once and taken after the current tool
+     * call; where that cannot be it is queued, and `notSteered` of the answer says why. The text may be empty where
+     * there are images.
+     */
+    send: call
+      .input(
+        referenced
+          .extend({
+            text: z.string().max(TEXT_LIMIT),
+            input: InputId.optional(),
+            steer: z.boolean().optional(),
+            images: z
+              .array(SentImage)
+              .max(IMAGE_LIMITS.count, `a message may have ${IMAGE_LIMITS.count} images at most`)
+              .optional(),
+          })
+          .refine(
+            (value) => value.text.trim() !== '' || (value.images?.length ?? 0) > 0,
+            'an empty text says nothing',
+          ),
+      )
+      .output(SentInput),
     /** Stops the running turn; `text` is delivered next, after what was queued. */
     interrupt: call
       .input(referenced.extend({ ...command, text: text.optional(), input: InputId.optional() }))
@@ -210,6 +307,27 @@ export const contract = {
       .output(Request),
     /** The text reaches the model as the reason. Brings a stopped session back. */
     deny: call.input(referenced.extend({ ...command, text: text.optional() })).output(Request),
+  },
+
+  /** Inputs in hand: what is queued can still be changed. Refused with `input.<its state>` once it is not. */
+  inputs: {
+    show: call.input(referenced).output(Input),
+    edit: call.input(referenced.extend({ ...command, text })).output(Input),
+    /** What is cancelled already stays so. */
+    cancel: call.input(referenced.extend(command)).output(Input),
+    /** To right before another queued input of its session, or to the end. */
+    move: call.input(referenced.extend({ ...command, before: Reference.nullable() })).output(Input),
+    /** Hands a queued message over at once, as `sessions.send` with `steer`; refused where that cannot be. */
+    steer: call.input(referenced.extend(command)).output(Input),
+  },
+
+  settings: {
+    show: call.output(Settings),
+    /**
+     * A larger fleet is launched at once; of a smaller one the highest places drain: idle agents end, busy ones when
+     * they are free. Paths of runtimes hold for sessions that are started or brought back afterwards.
+     */
+    edit: call.input(SettingsChange.extend(command)).output(Settings),
   },
 
   timeline: {
@@ -252,7 +370,7 @@ export const contract = {
       .output(z.object({ text: z.string(), length: z.int().min(0) })),
   },
 
-  /** Like `timeline.follow`, for projects, tickets, sessions, open inputs and requests, and agents. Without a cursor: a snapshot. */
+  /** Like `timeline.follow`, for projects, tickets, sessions, open inputs, open requests and agents. Without a cursor: a snapshot. */
   records: {
     follow: call
       .input(

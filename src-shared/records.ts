@@ -20,6 +20,23 @@ export type PermissionMode = z.infer<typeof PermissionMode>
 export const RuntimeName = z.enum(['claude-code'])
 export type RuntimeName = z.infer<typeof RuntimeName>
 
+/** What a runtime can do, as its driver says; asked for instead of its name. */
+export const RuntimeCapabilities = z.object({
+  /** `proven`: the driver shows that the conversation is loaded before anything is delivered. */
+  resume: z.enum(['proven', 'unproven', 'none']),
+  /** Can take a message in the middle of a turn, after the current tool call. */
+  steer: z.boolean(),
+  permissionRequests: z.boolean(),
+  cost: z.boolean(),
+  /** Messages can hold images. */
+  images: z.boolean(),
+})
+export type RuntimeCapabilities = z.infer<typeof RuntimeCapabilities>
+
+/** A runtime that this Ballet has a driver for. */
+export const Runtime = z.object({ runtime: RuntimeName, capabilities: RuntimeCapabilities })
+export type Runtime = z.infer<typeof Runtime>
+
 export const Stage = z.string().regex(/^[a-z][a-z0-9-]{0,39}$/)
 export type Stage = z.infer<typeof Stage>
 
@@ -53,6 +70,15 @@ export type AgentState = z.infer<typeof AgentState>
 
 export const InputKind = z.enum(['message', 'interrupt', 'answer'])
 export type InputKind = z.infer<typeof InputKind>
+
+/** An image of a message; its base64 text is the session's blob of that id. */
+export const InputImage = z.object({
+  blob: BlobId,
+  mediaType: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
+  /** Of the image itself. */
+  bytes: z.int().min(1),
+})
+export type InputImage = z.infer<typeof InputImage>
 
 export const InputState = z.enum(['queued', 'sent', 'delivered', 'cancelled', 'unknown'])
 export type InputState = z.infer<typeof InputState>
@@ -193,7 +219,12 @@ export const Input = z.object({
   inputKind: InputKind,
   state: InputState,
   text: z.string(),
+  images: z.array(InputImage),
   author: Author,
+  /** It was handed over in the middle of a turn, and not as the beginning of one. */
+  steer: z.boolean(),
+  /** Orders the queue of its session: the least comes first. */
+  position: z.number(),
   delivery: DeliveryId.nullable(),
   createdAt: Instant,
 })

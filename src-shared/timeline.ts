@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import { BlobId, InputId, Instant, RequestId, SessionId } from './ids.ts'
-import { Author, InputKind, RequestOutcome, SessionState, ToolKind, Usage } from './records.ts'
+import {
+  Author,
+  InputImage,
+  InputKind,
+  RequestOutcome,
+  SessionState,
+  ToolKind,
+  Usage,
+} from './records.ts'
 
 /** A larger text of an event is cut here and kept whole in a blob. */
 export const INLINE_LIMIT_BYTES = 16 * 1024
@@ -53,8 +61,13 @@ const inputFields = {
   inputKind: InputKind,
   text: z.string(),
   textBlob: BlobId.optional(),
+  /** None when absent. */
+  images: z.array(InputImage).optional(),
   author: Author,
 }
+
+/** The running turn took it, or is meant to: it did not begin a turn of its own. */
+const steered = { steer: z.literal(true).optional() }
 
 const step = {
   step: z.string(),
@@ -148,9 +161,25 @@ export const coreEventBodies = [
     to: SessionState,
     reason: z.string(),
   }),
-  z.object({ kind: kind('input.queued'), ...place, ...inputFields }),
-  z.object({ kind: kind('input.sent'), ...place, ...inputFields }),
-  z.object({ kind: kind('input.delivered'), ...place, ...inputFields }),
+  /**
+   * An input is in the queue with this text. The same input again: it came back to the queue, or a person changed it
+   * there, as `change` says; shown once, as its last event has it. Moved: to right before the input `before`, or to
+   * the end where that is null.
+   */
+  z.object({
+    kind: kind('input.queued'),
+    ...place,
+    ...inputFields,
+    change: z.enum(['edited', 'moved']).optional(),
+    before: InputId.nullable().optional(),
+  }),
+  /** With `steer`: handed over in the middle of a turn, to be taken after the current tool call. */
+  z.object({ kind: kind('input.sent'), ...place, ...inputFields, ...steered }),
+  /**
+   * With `steer`: the running turn took it. Without, also where it was sent so: the turn was over, and it began the
+   * next one, whose `turn.started` lists it.
+   */
+  z.object({ kind: kind('input.delivered'), ...place, ...inputFields, ...steered }),
   z.object({ kind: kind('input.cancelled'), ...place, ...inputFields }),
   z.object({ kind: kind('input.unknown'), ...place, ...inputFields }),
   z.object({

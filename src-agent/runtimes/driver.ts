@@ -10,19 +10,15 @@ import type {
   SessionMarker,
 } from '../../src-shared/agent-wire.ts'
 import type { DeliveryId, Instant, RequestId } from '../../src-shared/ids.ts'
-import type { PermissionMode, RuntimeName, Usage } from '../../src-shared/records.ts'
+import type {
+  PermissionMode,
+  RuntimeCapabilities,
+  RuntimeName,
+  Usage,
+} from '../../src-shared/records.ts'
 import type { AgentEventBody, LiveBlock, TurnEndReason } from '../../src-shared/timeline.ts'
 
-/** What a runtime can do, read by Core and the window instead of its name. */
-export type DriverCapabilities = {
-  /** `proven`: the driver shows that the conversation is loaded before anything is delivered. */
-  resume: 'proven' | 'unproven' | 'none'
-  /** Can take one message in the middle of a turn, after the current tool call. */
-  steer: boolean
-  permissionRequests: boolean
-  cost: boolean
-  images: boolean
-}
+export type DriverCapabilities = RuntimeCapabilities
 
 export type DriverSpec = {
   /** Absolute path of the workspace. */
@@ -46,7 +42,7 @@ export type DriverSpec = {
 /** What is known of the conversation that shall go on. */
 export type ResumeFacts = {
   conversation: string
-  openDelivery: z.infer<typeof OpenDelivery> | null
+  openDeliveries: readonly OpenDelivery[]
   openCalls: readonly string[]
   storedRefs: readonly string[]
   turnCut: boolean
@@ -68,6 +64,10 @@ export type DriverSignal =
    * kill right now may still lose them: that they are kept is told by `delivered`.
    */
   | { type: 'turn.started'; at: Instant; deliveries: readonly DeliveryId[] }
+  /** The running turn took these, which were handed over by `steer`. Like a turn's beginning it is not `delivered`. */
+  | { type: 'turn.joined'; at: Instant; deliveries: readonly DeliveryId[] }
+  /** The runtime certainly does not have these any more, which were handed over by `steer`. */
+  | { type: 'withdrawn'; at: Instant; deliveries: readonly DeliveryId[] }
   /** The runtime's own record holds these deliveries, so that a resume finds them; comes once for each. */
   | { type: 'delivered'; at: Instant; deliveries: readonly DeliveryId[] }
   | {
@@ -100,9 +100,15 @@ export type DriverSignal =
 export type Recovery = {
   /** What the runtime's transcript holds of the cut turn and the timeline does not, in order. */
   signals: readonly DriverSignal[]
-  /** The fate of the open delivery: the runtime has it, certainly has not, or nobody can tell. */
-  openDelivery: 'delivered' | 'never' | 'unknown' | null
+  /** Of every open delivery. */
+  fates: ReadonlyMap<DeliveryId, Fate>
 }
+
+/**
+ * What became of a delivery: the runtime has it, has it as part of a turn that others began, certainly has not, or
+ * nobody can tell.
+ */
+export type Fate = 'delivered' | 'joined' | 'never' | 'unknown'
 
 export type RequestAnswer = { outcome: 'allow' | 'allow-for-session' | 'deny'; text?: string }
 
@@ -114,6 +120,12 @@ export type RuntimeSession = {
   processes(): Promise<ProcessIdentity[]>
   /** Hands over one user message; only between turns. Rejects with `BalletError` when it was certainly not written. */
   send(delivery: Delivery): Promise<void>
+  /**
+   * Hands over a message for the running turn; one at a time. `turn.joined` follows, or `turn.started` when the turn
+   * was over before it took it, or `withdrawn` when it is interrupted. Rejects with `BalletError` when it was
+   * certainly not written, such as when no turn runs. Only where the capabilities have `steer`.
+   */
+  steer(delivery: Delivery): Promise<void>
   /** Ends the running turn: `turn.ended` follows, and every process of its tools is gone within a second. */
   interrupt(): Promise<void>
   /** Resolves when the runtime has the answer. Rejects with `BalletError` when it certainly did not get it. */

@@ -12,6 +12,7 @@ import type { Clock } from '../port/clock.ts'
 import { Outgoing } from '../port/outgoing.ts'
 import { writeSpool } from '../port/spool.ts'
 import { runProbe } from '../probes/probe.ts'
+import type { Driver } from '../runtimes/driver.ts'
 import type { Drivers } from '../runtimes/registry.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { startHeartbeat } from './heartbeat.ts'
@@ -45,7 +46,11 @@ export class Agent {
     this.#options = options
     const { channel, own } = options
     channel.onMessage((message) => this.#receive(message))
-    this.#send({ type: 'hello', wire: AGENT_WIRE_VERSION, process: own })
+    const runtimes = Object.values(options.drivers).map((driver: Driver) => {
+      const { runtime, capabilities } = driver
+      return { runtime, capabilities }
+    })
+    this.#send({ type: 'hello', wire: AGENT_WIRE_VERSION, process: own, runtimes })
   }
 
   log(

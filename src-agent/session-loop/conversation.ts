@@ -59,8 +59,8 @@ export class Conversation {
       turn: resume?.turn ?? 0,
       costUsd: resume?.costUsd ?? 0,
     })
-    const open = resume?.openDelivery ?? null
-    if (open !== null) this.turns.know(open.id, open.inputs)
+    const open = resume?.openDeliveries ?? []
+    for (const { id, inputs } of open) this.turns.know(id, inputs)
     this.#deliveries = new Deliveries(open)
     this.#keeper = new RuntimeKeeper(options.driver, marker, clock, (signal) =>
       this.#onSignal(signal),
@@ -86,17 +86,23 @@ export class Conversation {
     this.pump()
   }
 
-  /** Hands over the next delivery when the runtime is between turns. */
+  /** Hands over the next delivery when the runtime is between turns, or one for the running turn. */
   pump(): void {
     if (this.#deliveries.isEmpty) return
     if (!this.#isUp) {
       this.#options.onNeeded()
       return
     }
-    if (this.turns.isRunning || this.#expectsTurn()) return
-    // A turn was made of it and is over: the runtime has it, whatever it said.
-    const before = this.#deliveries.takeOpen()
-    if (before !== null) this.turns.deliver(before.id, this.#options.context.clock.now())
+    if (this.#deliveries.expectsTurn) return
+    if (this.turns.isRunning) {
+      const steered = this.#interrupt === 'none' ? this.#deliveries.takeSteer() : undefined
+      if (steered !== undefined) void this.#steer(steered)
+      return
+    }
+    // Their turns are over: the runtime has them, whatever it said.
+    for (const { id, steer } of this.#deliveries.takeOpen()) {
+      this.turns.deliver(id, this.#options.context.clock.now(), steer)
+    }
     const delivery = this.#deliveries.take()
     if (delivery !== undefined) void this.#send(delivery)
   }
@@ -106,7 +112,7 @@ export class Conversation {
     if (this.#id === null) return null
     return {
       conversation: this.#id,
-      openDelivery: this.#deliveries.openForResume(),
+      openDeliveries: this.#deliveries.openForResume(),
       openCalls: [],
       turn: this.turns.turn,
       ...cut,
@@ -124,20 +130,24 @@ export class Conversation {
     )
     if (facts !== null) context.report.step('conversation', 'done')
     const open = this.#deliveries.takeOpen()
-    if (open !== null && recovery.openDelivery === 'delivered') {
-      this.turns.deliver(open.id, context.clock.now())
+    for (const { id } of open) {
+      const fate = recovery.fates.get(id)
+      if (fate !== 'delivered' && fate !== 'joined') continue
+      this.turns.deliver(id, context.clock.now(), fate === 'joined')
     }
     this.turns.recover(recovery.signals)
-    if (open === null || this.turns.isDelivered(open.id)) return
-    // A conversation that never began holds nothing.
-    const isNever = facts === null || recovery.openDelivery === 'never'
-    this.#giveBack(
-      open.id,
-      isNever ? 'never' : 'unknown',
-      isNever
-        ? 'The runtime ended before it had the message.'
-        : 'The runtime ended before it said whether it had the message.',
-    )
+    for (const { id } of open) {
+      if (this.turns.isDelivered(id)) continue
+      // A conversation that never began holds nothing.
+      const isNever = facts === null || recovery.fates.get(id) === 'never'
+      this.#giveBack(
+        id,
+        isNever ? 'never' : 'unknown',
+        isNever
+          ? 'The runtime ended before it had the message.'
+          : 'The runtime ended before it said whether it had the message.',
+      )
+    }
   }
 
   /** From now on deliveries go to the runtime. Says so the first time, and when the conversation is another one. */
@@ -161,7 +171,7 @@ export class Conversation {
   interrupt(): void {
     if (!this.#isUp || this.#interrupt !== 'none') return
     if (this.turns.isRunning) this.#sendInterrupt()
-    else if (this.#expectsTurn()) this.#interrupt = 'wanted'
+    else if (this.#deliveries.expectsTurn) this.#interrupt = 'wanted'
   }
 
   /** Hands an answer to the runtime and tells whether it has it. `grants`: all of the session's by now. */
@@ -214,24 +224,40 @@ export class Conversation {
   }
 
   async #send(delivery: Delivery): Promise<void> {
-    const isStillOpen = () => this.#expectsTurn() && this.#deliveries.open?.id === delivery.id
-    this.#cancelTurnLimit = this.#options.context.clock.after(RUNTIME_LIMITS.turnStart, () => {
-      if (isStillOpen()) void this.#giveUp('it began no turn for a message')
-    })
+    const isStillOpen = () => this.#deliveries.expects(delivery.id)
+    this.#limitTurnStart()
     try {
       const answer = await this.#keeper.send(delivery)
       if (answer === 'unknown' && isStillOpen()) await this.#giveUp('it did not take a message')
     } catch (error) {
       if (!isStillOpen()) return
-      this.#deliveries.takeOpen()
+      this.#deliveries.drop(delivery.id)
       this.#giveBack(delivery.id, 'never', refusalOf(error, 'handing over a message').message)
       await this.#giveUp('it did not take a message')
     }
   }
 
-  /** A message was handed over, and its turn did not begin yet. */
-  #expectsTurn(): boolean {
-    return this.#deliveries.open?.began === false
+  async #steer(delivery: Delivery): Promise<void> {
+    try {
+      const answer = await this.#keeper.steer(delivery)
+      if (answer === 'unknown' && this.#deliveries.expects(delivery.id)) {
+        await this.#giveUp('it did not take a message')
+      }
+    } catch (error) {
+      if (!this.#deliveries.expects(delivery.id)) return
+      this.#deliveries.drop(delivery.id)
+      const { message } = refusalOf(error, 'handing over a message in a turn')
+      this.#giveBack(delivery.id, 'never', message)
+      if (this.#isUp) this.pump()
+    }
+  }
+
+  #limitTurnStart(): void {
+    this.#cancelTurnLimit()
+    this.#cancelTurnLimit = this.#options.context.clock.after(RUNTIME_LIMITS.turnStart, () => {
+      if (this.turns.isRunning || !this.#deliveries.expectsTurn) return
+      void this.#giveUp('it began no turn for a message')
+    })
   }
 
   #sendInterrupt(): void {
@@ -251,17 +277,36 @@ export class Conversation {
       this.#onExited({ detail, ...(hint === undefined ? {} : { hint }) })
       return
     }
+    if (signal.type === 'delivered') {
+      for (const id of signal.deliveries) {
+        this.turns.deliver(id, signal.at, this.#deliveries.hasJoined(id))
+      }
+      this.#deliveries.kept(signal.deliveries)
+      return
+    }
     this.turns.apply(signal)
-    if (signal.type === 'delivered') this.#deliveries.kept(signal.deliveries)
+    if (signal.type === 'turn.joined') {
+      this.#deliveries.joined(signal.deliveries)
+      if (this.#isUp) this.pump()
+    }
+    if (signal.type === 'withdrawn') {
+      for (const id of signal.deliveries) {
+        if (!this.#deliveries.expects(id)) continue
+        this.#deliveries.drop(id)
+        this.#giveBack(id, 'never', 'The turn was ended before it took the message.')
+      }
+    }
     if (signal.type === 'turn.started') {
       this.#lastEnd = null
       this.#deliveries.began(signal.deliveries)
-      if (!this.#expectsTurn()) this.#cancelTurnLimit()
+      if (!this.#deliveries.expectsTurn) this.#cancelTurnLimit()
       if (this.#interrupt === 'wanted') this.#sendInterrupt()
+      if (this.#isUp) this.pump()
     }
     if (signal.type === 'turn.ended') {
       this.#quieten()
       this.#lastEnd = signal.reason
+      if (this.#deliveries.expectsTurn) this.#limitTurnStart()
       if (this.#isUp) this.pump()
     }
   }
@@ -292,7 +337,7 @@ export class Conversation {
   #lossNow(said: Pick<RuntimeLoss, 'detail' | 'hint'>): RuntimeLoss {
     const turnCut = this.turns.isRunning || this.#lastEnd === 'killed'
     const cut = { turnCut, storedRefs: [...this.turns.refs] }
-    return { ...said, wasBusy: turnCut || this.#deliveries.open !== null, cut }
+    return { ...said, wasBusy: turnCut || this.#deliveries.hasOpen, cut }
   }
 
   #settle({ detail, hint }: RuntimeLoss): void {

@@ -1,34 +1,45 @@
-import type { Delivery } from '../../src-shared/agent-wire.ts'
+import type { Delivery, OpenDelivery } from '../../src-shared/agent-wire.ts'
 import type { DeliveryId } from '../../src-shared/ids.ts'
 
-type OpenIds = Pick<Delivery, 'id' | 'inputs'>
-
-type Open = OpenIds & {
-  /** A turn has begun with it. */
+export type Open = OpenDelivery & {
+  /** A turn has begun with it, or has taken it. */
   began: boolean
   /** The runtime's own record holds it. */
   kept: boolean
 }
 
-/** What waits for the runtime, and the one delivery that it was given and may still lose. */
+/** What waits for the runtime, and what it was given and may still lose. */
 export class Deliveries {
   readonly #known = new Set<DeliveryId>()
   #queue: Delivery[] = []
-  #open: Open | null = null
+  #open: Open[]
 
-  constructor(open: OpenIds | null) {
-    if (open !== null) {
-      this.#open = { ...open, began: false, kept: false }
-      this.#known.add(open.id)
-    }
-  }
-
-  get open(): Readonly<Open> | null {
-    return this.#open
+  constructor(open: readonly OpenDelivery[]) {
+    this.#open = open.map((each) => ({ ...each, began: false, kept: false }))
+    for (const { id } of open) this.#known.add(id)
   }
 
   get isEmpty(): boolean {
     return this.#queue.length === 0
+  }
+
+  get hasOpen(): boolean {
+    return this.#open.length > 0
+  }
+
+  /** A message was handed over, and no turn has begun with it or taken it yet. */
+  get expectsTurn(): boolean {
+    return this.#open.some(({ began }) => !began)
+  }
+
+  /** Like `expectsTurn`, for this one. */
+  expects(id: DeliveryId): boolean {
+    return this.#open.some((each) => each.id === id && !each.began)
+  }
+
+  /** A turn that others began has taken it. */
+  hasJoined(id: DeliveryId): boolean {
+    return this.#open.some((each) => each.id === id && each.steer && each.began)
   }
 
   /** False when it came before. */
@@ -39,32 +50,49 @@ export class Deliveries {
     return true
   }
 
-  /** The next one, open from now on. */
+  /** The next one, open from now on; it begins a turn. */
   take(): Delivery | undefined {
     const delivery = this.#queue.shift()
-    if (delivery !== undefined) {
-      this.#open = { id: delivery.id, inputs: delivery.inputs, began: false, kept: false }
-    }
+    if (delivery !== undefined) this.#opened(delivery, false)
+    return delivery
+  }
+
+  /** The next one that is for a running turn, open from now on. */
+  takeSteer(): Delivery | undefined {
+    const delivery = this.#queue.find(({ steer }) => steer === true)
+    if (delivery === undefined) return undefined
+    this.#queue = this.#queue.filter((other) => other !== delivery)
+    this.#opened(delivery, true)
     return delivery
   }
 
   began(ids: readonly DeliveryId[]): void {
-    this.#mark(ids, 'began')
+    this.#mark(ids, { began: true, steer: false })
+  }
+
+  joined(ids: readonly DeliveryId[]): void {
+    this.#mark(ids, { began: true })
   }
 
   kept(ids: readonly DeliveryId[]): void {
-    this.#mark(ids, 'kept')
+    this.#mark(ids, { kept: true })
   }
 
-  takeOpen(): Open | null {
+  /** All that are open, which are not any more. */
+  takeOpen(): Open[] {
     const open = this.#open
-    this.#open = null
+    this.#open = []
     return open
   }
 
+  /** It is not open any more. */
+  drop(id: DeliveryId): void {
+    this.#open = this.#open.filter((each) => each.id !== id)
+  }
+
   /** For the driver that brings the runtime back. */
-  openForResume(): OpenIds | null {
-    return this.#open === null ? null : { id: this.#open.id, inputs: [...this.#open.inputs] }
+  openForResume(): OpenDelivery[] {
+    return this.#open.map(({ id, inputs, steer }) => ({ id, inputs: [...inputs], steer }))
   }
 
   /** Everything that was not handed over. They may come again. */
@@ -78,10 +106,15 @@ export class Deliveries {
   forget(id: DeliveryId): void {
     this.#known.delete(id)
   }
-  /** With both nothing is open any more. */
-  #mark(ids: readonly DeliveryId[], what: 'began' | 'kept'): void {
-    if (this.#open === null || !ids.includes(this.#open.id)) return
-    this.#open[what] = true
-    if (this.#open.began && this.#open.kept) this.#open = null
+
+  #opened({ id, inputs }: Delivery, steer: boolean): void {
+    this.#open.push({ id, inputs, steer, began: false, kept: false })
+  }
+
+  /** What has begun and is kept is not open any more. */
+  #mark(ids: readonly DeliveryId[], change: Partial<Open>): void {
+    this.#open = this.#open
+      .map((each) => (ids.includes(each.id) ? { ...each, ...change } : each))
+      .filter(({ began, kept }) => !(began && kept))
   }
 }

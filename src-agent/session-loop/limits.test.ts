@@ -33,7 +33,7 @@ describe('nothing waits for ever', () => {
     const harness = await open().ready()
     const delivery = makeDelivery('hello?')
     harness.driver.sends = ['hang']
-    harness.driver.launches = [{ signals: [], openDelivery: 'never' }]
+    harness.driver.launches = [{ signals: [], fate: 'never' }]
     harness.loop.deliver(delivery)
     await harness.untilAsked('send hello?')
     clock.advance(RUNTIME_LIMITS.send)
@@ -47,7 +47,7 @@ describe('nothing waits for ever', () => {
 
   it('for a turn that a message should begin', async () => {
     const harness = await open().ready()
-    harness.driver.launches = [{ signals: [], openDelivery: 'delivered' }]
+    harness.driver.launches = [{ signals: [], fate: 'delivered' }]
     harness.loop.deliver(makeDelivery('hello?'))
     await harness.untilAsked('send hello?')
     clock.advance(RUNTIME_LIMITS.turnStart)

@@ -6,9 +6,13 @@ import type {
   DriverEvent,
   DriverSignal,
   DriverSpec,
+  Fate,
   Recovery,
   ResumeFacts,
 } from '../runtimes/driver.ts'
+
+/** What a resume finds; the fate is that of every open delivery. */
+export type Plan = { signals: readonly DriverSignal[]; fate?: Fate }
 
 type Hear = (signal: DriverSignal) => void
 
@@ -20,7 +24,7 @@ export class RecordingDriver implements Driver {
   readonly runtime = 'claude-code'
   readonly capabilities = {
     resume: 'proven',
-    steer: false,
+    steer: true,
     permissionRequests: true,
     cost: true,
     images: false,
@@ -32,7 +36,7 @@ export class RecordingDriver implements Driver {
   report: Partial<RuntimeReport> = {}
   conversation = 'conversation-1'
   /** How the next launches go; each is used once. */
-  launches: ('hang' | Error | Recovery)[] = []
+  launches: ('hang' | Error | Plan)[] = []
   /** Answers the next sends; each is used once. */
   sends: ('hang' | Error)[] = []
   /** Whether an interrupt ends the turn. */
@@ -55,13 +59,13 @@ export class RecordingDriver implements Driver {
 
   async start(spec: DriverSpec, hear: Hear) {
     this.asked.push('start')
-    return (await this.#launch(spec, hear)).session
+    return (await this.#launch(spec, null, hear)).session
   }
 
   async resume(spec: DriverSpec, facts: ResumeFacts, hear: Hear) {
     this.asked.push('resume')
     this.facts.push(facts)
-    return this.#launch(spec, hear)
+    return this.#launch(spec, facts, hear)
   }
 
   get isUp(): boolean {
@@ -78,6 +82,16 @@ export class RecordingDriver implements Driver {
     this.#hear({ type: 'delivered', at: now(), deliveries: [delivery.id] })
   }
 
+  /** The running turn takes a steered delivery and keeps it. */
+  join(delivery: DeliveryId): void {
+    this.#hear({ type: 'turn.joined', at: now(), deliveries: [delivery] })
+    this.#hear({ type: 'delivered', at: now(), deliveries: [delivery] })
+  }
+
+  withdraw(delivery: DeliveryId): void {
+    this.#hear({ type: 'withdrawn', at: now(), deliveries: [delivery] })
+  }
+
   tell(event: DriverEvent): void {
     this.#hear({ type: 'event', at: now(), event })
   }
@@ -86,7 +100,7 @@ export class RecordingDriver implements Driver {
     this.#hear({ type: 'event', at: now(), event, request })
   }
 
-  withdraw(request: RequestId): void {
+  unask(request: RequestId): void {
     this.#hear({ type: 'request.withdrawn', at: now(), request })
   }
 
@@ -110,14 +124,16 @@ export class RecordingDriver implements Driver {
     this.#hear({ type: 'exited', at: now(), expected: false, detail: 'It was killed.' })
   }
 
-  async #launch(spec: DriverSpec, hear: Hear) {
+  async #launch(spec: DriverSpec, facts: ResumeFacts | null, hear: Hear) {
     this.specs.push(spec)
     const plan = this.launches.shift()
     if (plan === 'hang') await new Promise(() => undefined)
     if (plan instanceof Error) throw plan
     this.#hear = hear
     this.#isUp = true
-    const recovery = plan === undefined || plan === 'hang' ? NOTHING : (plan as Recovery)
+    const { signals, fate = 'unknown' } = plan === undefined || plan === 'hang' ? NOTHING : plan
+    const fates = new Map((facts?.openDeliveries ?? []).map(({ id }) => [id, fate]))
+    const recovery: Recovery = { signals, fates }
     return { session: this.#session(), recovery }
   }
 
@@ -128,6 +144,12 @@ export class RecordingDriver implements Driver {
       processes: async () => [],
       send: async (delivery: Delivery) => {
         this.asked.push(`send ${delivery.text}`)
+        const plan = this.sends.shift()
+        if (plan === 'hang') await new Promise(() => undefined)
+        if (plan instanceof Error) throw plan
+      },
+      steer: async (delivery: Delivery) => {
+        this.asked.push(`steer ${delivery.text}`)
         const plan = this.sends.shift()
         if (plan === 'hang') await new Promise(() => undefined)
         if (plan instanceof Error) throw plan
@@ -150,4 +172,4 @@ export class RecordingDriver implements Driver {
   }
 }
 
-const NOTHING: Recovery = { signals: [], openDelivery: null }
+const NOTHING: Plan = { signals: [] }

@@ -38,7 +38,7 @@ test('tells of requests with what Core keeps of them, and of those that are with
   const facts = { digest: 'a'.repeat(64), rules: [{ type: 'x' }], ruleTexts: ['every x'] }
   const event = { kind: 'request.opened', request, callId: 'c', toolKind: 'edit' } as const
   harness.driver.ask({ ...event, title: 'a.txt', input: '{}' }, facts)
-  harness.driver.withdraw(request)
+  harness.driver.unask(request)
   expect(await harness.untilItem('request.withdrawn')).toMatchObject({ request })
   expect(harness.items.find((item) => item.type === 'event' && item.request)).toMatchObject({
     event: { ...event, turn: 1 },

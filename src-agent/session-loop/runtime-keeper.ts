@@ -103,6 +103,13 @@ export class RuntimeKeeper {
     return answer === 'too-late' ? 'unknown' : 'sent'
   }
 
+  /** Like `send`, for the running turn. */
+  async steer(delivery: Delivery): Promise<'sent' | 'unknown'> {
+    if (this.#session === null) throw notRunning()
+    const answer = await within(this.#clock, RUNTIME_LIMITS.send, this.#session.steer(delivery))
+    return answer === 'too-late' ? 'unknown' : 'sent'
+  }
+
   async processes(): Promise<ProcessIdentity[]> {
     return (await this.#session?.processes()) ?? []
   }
@@ -126,7 +133,7 @@ export class RuntimeKeeper {
   }
 }
 
-const NOTHING: Recovery = { signals: [], openDelivery: null }
+const NOTHING: Recovery = { signals: [], fates: new Map() }
 
 function notRunning(): BalletError {
   return new BalletError({ code: 'runtime.exited', message: 'The runtime does not run any more.' })

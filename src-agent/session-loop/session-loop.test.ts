@@ -28,7 +28,7 @@ const earlier = {
   turnCut: false,
   openCalls: [],
   storedRefs: [],
-  openDelivery: null,
+  openDeliveries: [],
   costUsd: 2,
 }
 
@@ -243,7 +243,7 @@ describe('a runtime that ends by itself', () => {
     expect(harness.driver.facts).toEqual([
       {
         conversation: 'conversation-1',
-        openDelivery: null,
+        openDeliveries: [],
         openCalls: [],
         turn: 0,
         turnCut: false,
@@ -275,7 +275,6 @@ describe('a runtime that ends by itself', () => {
     harness.driver.launches = [
       {
         signals: [{ type: 'event', at: new Date().toISOString(), event: recovered }],
-        openDelivery: null,
       },
     ]
     harness.driver.die()
@@ -299,12 +298,12 @@ describe('a runtime that ends by itself', () => {
       const delivery = makeDelivery('lost?')
       harness.loop.deliver(delivery)
       await harness.untilAsked('send lost?')
-      harness.driver.launches = [{ signals: [], openDelivery: fate }]
+      harness.driver.launches = [{ signals: [], fate }]
       harness.driver.die()
       const item = await harness.untilItem(fate === 'delivered' ? 'delivered' : 'undelivered')
       expect(item).toMatchObject({ delivery: delivery.id })
       if (item.type === 'undelivered') expect(item.fate).toBe(fate)
-      expect(harness.driver.facts[0]?.openDelivery).toEqual({
+      expect(harness.driver.facts[0]?.openDeliveries[0]).toMatchObject({
         id: delivery.id,
         inputs: delivery.inputs,
       })
@@ -344,9 +343,11 @@ describe('a runtime that ends by itself', () => {
 
   it('learns the fate of what an earlier lease handed over', async () => {
     const driver = new RecordingDriver()
-    driver.launches = [{ signals: [], openDelivery: 'delivered' }]
-    const openDelivery = { id: makeDelivery('x').id, inputs: makeDelivery('x').inputs }
-    const harness = await open({ resume: { ...earlier, openDelivery } }, driver).ready()
+    driver.launches = [{ signals: [], fate: 'delivered' }]
+    const openDeliveries = [
+      { id: makeDelivery('x').id, inputs: makeDelivery('x').inputs, steer: false },
+    ]
+    const harness = await open({ resume: { ...earlier, openDeliveries } }, driver).ready()
     expect(harness.story()).toContain('delivered')
     expect(harness.events('resume.step').map(({ step }) => step)).toEqual([
       'clone',
@@ -355,7 +356,7 @@ describe('a runtime that ends by itself', () => {
     ])
     await harness.loop.release()
     // A conversation that never began holds nothing.
-    const never = await open({ resume: { ...earlier, conversation: null, openDelivery } }).ready()
+    const never = await open({ resume: { ...earlier, conversation: null, openDeliveries } }).ready()
     expect(never.driver.asked).toContain('start')
     expect(await never.untilItem('undelivered')).toMatchObject({ fate: 'never' })
     await never.loop.release()

@@ -173,8 +173,8 @@ export class SessionLoop {
   #factsOfEarlierLease(): ResumeFacts | null {
     const { resume } = this.#context.spec
     if (resume === null || resume.conversation === null) return null
-    const { openDelivery, openCalls, storedRefs, turnCut, turn, conversation } = resume
-    return { conversation, openDelivery, openCalls, storedRefs, turnCut, turn }
+    const { openDeliveries, openCalls, storedRefs, turnCut, turn, conversation } = resume
+    return { conversation, openDeliveries, openCalls, storedRefs, turnCut, turn }
   }
 
   /** Brings up the runtime; leaves it to whoever closes the session by then. */

@@ -62,11 +62,11 @@ export class TurnBook {
     return this.#delivered.has(delivery)
   }
 
-  /** Says once that the runtime holds a delivery. */
-  deliver(delivery: DeliveryId, at: Instant): void {
+  /** Says once that the runtime holds a delivery; `steer`: as part of a turn that others began. */
+  deliver(delivery: DeliveryId, at: Instant, steer = false): void {
     if (this.#delivered.has(delivery)) return
     this.#delivered.add(delivery)
-    this.#sink.item({ type: 'delivered', at, delivery })
+    this.#sink.item({ type: 'delivered', at, delivery, ...(steer ? { steer } : {}) })
   }
 
   /** A runtime may count what it spent from 0: what came before is added from now on. */
@@ -102,6 +102,8 @@ export class TurnBook {
       case 'live.gone':
         this.#sink.liveGone(signal.block)
         return
+      case 'turn.joined':
+      case 'withdrawn':
       case 'exited':
         return
     }

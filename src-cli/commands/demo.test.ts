@@ -36,6 +36,7 @@ function world(events: TimelineEvent[], changes: Parameters<typeof testWorld>[1]
               dataDir: options.dataDir,
               pid: 1,
               agents: 1,
+              runtimes: [],
               startedAt: 'now',
             },
             socket: '',

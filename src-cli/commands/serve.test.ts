@@ -14,6 +14,7 @@ function fakeHost(changes: Partial<HeadlessHost> = {}) {
       dataDir: '/d',
       pid: 42,
       agents: 2,
+      runtimes: [],
       startedAt: 'now',
     },
     socket: '/d/ballet.sock',

@@ -22,15 +22,16 @@ export function hostCalls(context: CallContext): Calls['host'] {
   }
 }
 
-function hostInfo({ ports, startedAt }: CallContext): z.infer<typeof HostInfo> {
-  const { host, paths, settings } = ports
+function hostInfo({ ports, fleet, startedAt }: CallContext): z.infer<typeof HostInfo> {
+  const { host, paths } = ports
   return {
     contract: CONTRACT_VERSION,
     version: host.version,
     kind: host.kind,
     dataDir: paths.dataDir,
     pid: host.pid,
-    agents: settings.agents,
+    agents: fleet.size,
+    runtimes: [...fleet.runtimes],
     startedAt,
   }
 }
@@ -38,7 +39,7 @@ function hostInfo({ ports, startedAt }: CallContext): z.infer<typeof HostInfo> {
 async function doctor(context: CallContext): Promise<z.infer<typeof DoctorReport>> {
   const { ports, fleet, problems } = context
   const [found, storage, freeBytes] = await Promise.all([
-    fleet.ask({ kind: 'runtimes', paths: ports.settings.runtimePaths }, RUNTIMES_PROBE_MS),
+    fleet.ask({ kind: 'runtimes', paths: ports.settings.current.runtimePaths }, RUNTIMES_PROBE_MS),
     ports.storage.info(),
     ports.host.freeBytes(),
   ])

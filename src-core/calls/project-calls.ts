@@ -1,13 +1,17 @@
 import type { z } from 'zod'
+import type { ProjectChange } from '../../src-shared/contract.ts'
 import { Project, type ProjectSettings } from '../../src-shared/records.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
-import { receiptOf } from '../commit/committer.ts'
+import { type Reader, receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
 import {
   addProject,
   changeProject,
+  checkProjectEdit,
   checkProjectName,
   deleteProject,
+  type EditState,
+  editProject,
   freeProjectName,
 } from '../decide/projects.ts'
 import { REMOTE_PROBE_MS } from '../limits.ts'
@@ -49,6 +53,27 @@ export function projectCalls(context: CallContext): Calls['projects'] {
       return found.ok ? accept(joins.project(found.value)) : found
     },
 
+    edit: async ({ ref, commandId, ...change }) => {
+      const receipt = receiptOf('projects.edit', commandId, Project)
+      const earlier = await committer.earlier(receipt)
+      if (earlier !== undefined) return earlier
+      const before = await editState(committer.cache, ref)
+      if (!before.ok) return before
+      const possible = checkProjectEdit(before.value, change)
+      if (!possible.ok) return possible
+      const place = remotePlace(before.value.project, change)
+      const found = place === undefined ? undefined : await checkRemote(context, place)
+      if (found !== undefined && !found.ok) return found
+      return committer.transact<Project>(async (read) => {
+        const state = await editState(read, before.value.project.id)
+        if (!state.ok) return state
+        const decision = editProject(state.value, change, found?.value)
+        if (!decision.ok) return decision
+        const { change: stored, answer } = decision.value
+        return accept({ change: stored, answer: joins.project(answer) })
+      }, receipt)
+    },
+
     delete: ({ ref, commandId }) =>
       committer.transact<Project>(
         async (read) => {
@@ -67,6 +92,29 @@ export function projectCalls(context: CallContext): Calls['projects'] {
         receiptOf('projects.delete', commandId, Project),
       ),
   }
+}
+
+async function editState(read: Reader, ref: string): Promise<Result<EditState>> {
+  const found = await resolveProject(read, ref)
+  if (!found.ok) return found
+  const project = found.value
+  const where = { projectId: project.id }
+  return accept({
+    project,
+    projects: await read.rows({ table: 'project' }),
+    tickets: await read.rows({ table: 'ticket', where }),
+    sessions: await read.rows({ table: 'session', where }),
+  })
+}
+
+/** What is asked of the remote; undefined where repository and branch stay. */
+function remotePlace(
+  project: ProjectRow,
+  change: ProjectChange,
+): Pick<Settings, 'repo' | 'branch'> | undefined {
+  const { repo = project.repo, branch = project.branch } = change
+  if (repo === project.repo && branch === project.branch) return undefined
+  return { repo, ...(branch === null ? {} : { branch }) }
 }
 
 /** The branch that work starts from, as the remote has it. */

@@ -125,6 +125,24 @@ export async function resolveRequest(
   )
 }
 
+/** By id, or the beginning of an id. */
+export async function resolveInput(read: Reader, ref: string): Promise<Result<StoredRow<'input'>>> {
+  const lower = ref.toLowerCase()
+  const exact = UUID.test(lower) ? await read.row('input', lower) : undefined
+  const prefix = idPrefix(ref)
+  const alike =
+    exact !== undefined || prefix === undefined
+      ? []
+      : await read.rows({ table: 'input', idPrefix: prefix, limit: SOME })
+  return pick(
+    'input',
+    ref,
+    exact,
+    alike.map((value) => ({ value, id: value.id, label: `${value.inputKind}, ${value.state}` })),
+    'ballet inputs SESSION',
+  )
+}
+
 export async function newestSession(
   read: Pick<Reader, 'rows'>,
   ticketId: StoredRow<'ticket'>['id'],

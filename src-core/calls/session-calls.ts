@@ -3,6 +3,7 @@ import { accept, type Result } from '../../src-shared/refusal.ts'
 import { type Reader, receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
 import type { Decision } from '../decide/change.ts'
+import { checkImages } from '../decide/images.ts'
 import { finish, interrupt, send, stop } from '../decide/session-commands.ts'
 import type { SessionDraft, SessionFacts } from '../decide/session-draft.ts'
 import { viewInput } from '../project/views.ts'
@@ -56,19 +57,29 @@ export function sessionCalls(context: CallContext): Calls['sessions'] {
       return orGone('session', await joins.session(found.value))
     },
 
-    send: async ({ ref, ...message }) => {
+    send: async ({ ref, images: given = [], ...message }) => {
+      const images = checkImages(given)
+      if (!images.ok) return images
       const sent = await committer.transact(async (read, now) => {
         const existing =
           message.input === undefined ? undefined : await read.row('input', message.input)
         const facts = await factsOf(context, read, ref)
         if (!facts.ok) return facts
-        const decision = send({ facts: facts.value, existing }, message, now, ports.ids)
+        const capabilities = context.fleet.capabilities(facts.value.session.runtime)
+        const decision = send(
+          { facts: facts.value, existing, capabilities },
+          { ...message, images: images.value },
+          now,
+          ports.ids,
+        )
         if (!decision.ok) return decision
-        return accept({ change: decision.value.change, answer: decision.value.answer.input })
+        const { draft: _, ...answer } = decision.value.answer
+        return accept({ change: decision.value.change, answer })
       })
       if (!sent.ok) return sent
-      const row = await committer.cache.row('input', sent.value)
-      return orGone('input', row && viewInput(row))
+      const { input, ...more } = sent.value
+      const row = await committer.cache.row('input', input)
+      return orGone('input', row && { ...viewInput(row), ...more })
     },
 
     interrupt: ({ ref, commandId, ...message }) =>

@@ -4,7 +4,7 @@ import { accept, type Refusal, type Result, refuse } from '../../src-shared/refu
 import { type Reader, receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
 import { changeOf, type Decision, joinChanges, TICKET_DELETE } from '../decide/change.ts'
-import { addTicket, checkTicketDeletion, startTicket } from '../decide/tickets.ts'
+import { addTicket, checkTicketDeletion, editTicket, startTicket } from '../decide/tickets.ts'
 import { DELETE_MS } from '../limits.ts'
 import { loadFacts } from '../sessions/session-facts.ts'
 import type { ProjectRow, TicketRow } from '../storage/rows.ts'
@@ -52,6 +52,25 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
       const found = await resolveTicket(committer.cache, ref)
       return found.ok ? orGone('ticket', joins.ticket(found.value)) : found
     },
+
+    edit: ({ ref, commandId, ...change }) =>
+      committer.transact<Ticket>(
+        async (read, now) => {
+          const found = await resolveTicket(read, ref)
+          if (!found.ok) return found
+          const ticket = found.value
+          const free = checkNotDeleting(context, ticket)
+          if (!free.ok) return free
+          const sessions = await read.rows({ table: 'session', where: { ticketId: ticket.id } })
+          const decision = editTicket({ ticket, sessions }, change, now)
+          if (!decision.ok) return decision
+          const answer = orGone('project', joins.ticket(decision.value.answer))
+          return answer.ok
+            ? accept({ change: decision.value.change, answer: answer.value })
+            : answer
+        },
+        receiptOf('tickets.edit', commandId, Ticket),
+      ),
 
     start: ({ ref, commandId }) =>
       committer.transact<Session>(

@@ -168,7 +168,7 @@ class ItemFold {
         this.#ready(item)
         break
       case 'delivered':
-        this.#delivered((input) => input.delivery === item.delivery)
+        this.#delivered((input) => input.delivery === item.delivery, item.steer === true)
         break
       case 'undelivered':
         this.#undelivered(item)
@@ -222,6 +222,7 @@ class ItemFold {
       return
     }
     this.running = { costBefore: draft.session.costUsd, inputs: event.inputs }
+    draft.beganTurn(event.inputs)
     if (draft.session.state === 'waiting') draft.move('working')
     draft.set({ turn: number, turnStartedAt: at })
     // The agent may have had no turn to interrupt when it was told.
@@ -281,10 +282,12 @@ class ItemFold {
     }
   }
 
-  #delivered(which: (input: SessionDraft['inputs'][number]) => boolean): void {
-    const told = this.draft.sent.filter(which)
-    for (const input of told) this.draft.changeInput(input, { state: 'delivered' })
-    if (told.length > 0) this.draft.set({ turnCut: false })
+  #delivered(which: (input: SessionDraft['inputs'][number]) => boolean, steer = false): void {
+    const { draft } = this
+    const told = draft.sent.filter(which)
+    for (const input of told) draft.changeInput(input, { state: 'delivered', steer })
+    // What a resume finds in the record was said before the cut.
+    if (told.length > 0 && draft.session.state === 'working') draft.set({ turnCut: false })
   }
 
   #undelivered(item: Extract<AgentItem, { type: 'undelivered' }>): void {
@@ -292,7 +295,8 @@ class ItemFold {
     const held = draft.sent.filter((input) => input.delivery === item.delivery)
     if (held.length === 0) return
     for (const input of held) {
-      if (item.fate === 'never') draft.changeInput(input, { state: 'queued', delivery: null })
+      if (item.fate === 'never')
+        draft.changeInput(input, { state: 'queued', delivery: null, steer: false })
       else draft.changeInput(input, { state: 'unknown' })
     }
     const { state, turnStartedAt, pending } = draft.session

@@ -1,12 +1,18 @@
 import type { ToAgent } from '../../src-shared/agent-wire.ts'
-import type { LeaseId } from '../../src-shared/ids.ts'
+import type { LeaseId, SessionId } from '../../src-shared/ids.ts'
+import type { InputImage } from '../../src-shared/records.ts'
 import type { Commit } from '../storage/port.ts'
 
 /**
  * What the agent that holds a lease is told once the change is stored. It dies with the lease: the start of the
  * next lease tells the next agent what the rows say.
  */
-export type Tell = { lease: LeaseId; message: ToAgent }
+export type Tell = {
+  lease: LeaseId
+  message: ToAgent
+  /** Of a delivery: blobs of the session, which are read when it is told. */
+  images?: { session: SessionId; list: readonly InputImage[] }
+}
 
 /** What a decision wants stored and told: a commit without what the committer adds. */
 export type Change = Omit<Commit, 'at' | 'expected' | 'receipt'> & { tell: readonly Tell[] }

@@ -1,10 +1,12 @@
+import type { ProjectChange } from '../../src-shared/contract.ts'
 import { type Instant, ProjectId } from '../../src-shared/ids.ts'
 import type { ProjectSettings } from '../../src-shared/records.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
-import type { ProjectRow } from '../storage/rows.ts'
+import type { ProjectRow, SessionRow, TicketRow } from '../storage/rows.ts'
 import { changeOf, type Decision, MIRROR_REMOVE } from './change.ts'
 import { folded } from './references.ts'
+import { isOver } from './session-states.ts'
 
 const KEY_LIMIT = 10
 
@@ -104,6 +106,76 @@ export function changeProject(
       puts: [{ table: 'project', row }],
       domain: [{ kind: 'project.changed', subject: row.id, data: { repo: row.repo } }],
     }),
+  }
+}
+
+export type EditState = {
+  project: ProjectRow
+  projects: readonly ProjectRow[]
+  tickets: readonly TicketRow[]
+  sessions: readonly SessionRow[]
+}
+
+/** Refuses another repository while work of a session may be in this one only, and a name that is taken. */
+export function checkProjectEdit(state: EditState, change: ProjectChange): Result<undefined> {
+  const { project, projects, sessions, tickets } = state
+  const others = projects.filter(({ id }) => id !== project.id)
+  if (change.repo !== undefined && change.repo !== project.repo) {
+    const open = sessions.find((session) => !isOver(session.state))
+    if (open !== undefined) {
+      const key = tickets.find(({ id }) => id === open.ticketId)?.key ?? open.id
+      return refuse(
+        'project.in-use',
+        `The session of ${key} is ${open.state}, and its work belongs to ${project.repo}.`,
+        'Finish the sessions of the project first, or make a project of the other repository.',
+      )
+    }
+  }
+  return change.name === undefined ? accept(undefined) : checkProjectName(others, change.name)
+}
+
+/** `branch`: as the remote was found to have it; undefined where it was not asked. */
+export function editProject(
+  state: EditState,
+  change: ProjectChange,
+  branch: string | undefined,
+): Result<Decision<ProjectRow>> {
+  const free = checkProjectEdit(state, change)
+  if (!free.ok) return free
+  const { project, tickets, sessions } = state
+  const { env, branch: _, ...given } = change
+  const variables = { ...project.env, ...env }
+  const row: ProjectRow = {
+    ...project,
+    ...definedOf(given),
+    branch: branch ?? project.branch,
+    env: Object.fromEntries(
+      Object.entries(variables).filter((entry): entry is [string, string] => entry[1] !== null),
+    ),
+  }
+  // Who follows the records has the name with each of them.
+  const named =
+    row.name === project.name
+      ? []
+      : [
+          ...tickets.map((ticket) => ({ table: 'ticket' as const, row: ticket })),
+          ...sessions.map((session) => ({ table: 'session' as const, row: session })),
+        ]
+  return accept({
+    answer: row,
+    change: changeOf({
+      puts: [{ table: 'project', row }, ...named],
+      domain: [
+        { kind: 'project.changed', subject: row.id, data: { fields: Object.keys(change).sort() } },
+      ],
+    }),
+  })
+}
+
+/** Without the fields that are undefined. */
+function definedOf<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
   }
 }
 

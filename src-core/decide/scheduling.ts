@@ -51,6 +51,8 @@ export type Grant = {
   /** The greatest token of the session's leases; 0 when it had none. */
   lastToken: number
   workspace: string
+  /** Its settings hold for the session from now on. */
+  project: Pick<ProjectRow, 'permission' | 'model'>
 }
 
 /** Gives each session its agent: a lease of its own, whose token fences off all before it. */
@@ -60,7 +62,7 @@ export function grantLeases(
   ids: Ids,
 ): { change: Change; leases: LeaseRow[] } {
   const leases: LeaseRow[] = []
-  const changes = grants.map(({ facts, agent, lastToken, workspace }) => {
+  const changes = grants.map(({ facts, agent, lastToken, workspace, project }) => {
     const lease: LeaseRow = {
       id: LeaseId.parse(ids.uuid()),
       sessionId: facts.session.id,
@@ -77,7 +79,13 @@ export function grantLeases(
     const draft = new SessionDraft(facts, now)
     draft.lease(lease)
     if (facts.session.state === 'queued') draft.move('starting')
-    draft.set({ leaseId: lease.id, agent, workspace: facts.session.workspace ?? workspace })
+    draft.set({
+      leaseId: lease.id,
+      agent,
+      workspace: facts.session.workspace ?? workspace,
+      permission: project.permission,
+      model: project.model,
+    })
     return draft.change()
   })
   return { change: joinChanges(...changes), leases }

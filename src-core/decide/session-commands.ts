@@ -1,9 +1,11 @@
 import { InputId, type Instant } from '../../src-shared/ids.ts'
-import type { InputKind } from '../../src-shared/records.ts'
-import { accept, assertNever, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { InputKind, RuntimeCapabilities } from '../../src-shared/records.ts'
+import { accept, assertNever, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import type { InputRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
+import { type CheckedImage, checkTakesImages } from './images.ts'
+import { steerInput } from './input-commands.ts'
 import { withdrawRequests } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { bringBack } from './tickets.ts'
@@ -31,9 +33,18 @@ function queueText(
   input: InputId | undefined,
   now: Instant,
   ids: Ids,
+  images: readonly CheckedImage[] = [],
 ): InputId {
   const id = input ?? InputId.parse(ids.uuid())
-  draft.queue({ id, sessionId: draft.session.id, inputKind, text, author: 'person' })
+  for (const { blob } of images) draft.blob(blob)
+  draft.queue({
+    id,
+    sessionId: draft.session.id,
+    inputKind,
+    text,
+    author: 'person',
+    images: images.map(({ image }) => image),
+  })
   const { state } = draft.session
   if (state === 'parked' || state === 'failed') bringBack(draft, now)
   draft.deliver(ids)
@@ -41,9 +52,21 @@ function queueText(
 }
 
 /** `existing`: the stored input of the command's own id, which makes it a repetition. */
-export type SendState = { facts: SessionFacts; existing: InputRow | undefined }
+export type SendState = {
+  facts: SessionFacts
+  existing: InputRow | undefined
+  /** Of the session's runtime; undefined while no agent has told them. */
+  capabilities?: RuntimeCapabilities | undefined
+}
 
-export type Send = { text: string; input?: InputId | undefined }
+export type Send = {
+  text: string
+  input?: InputId | undefined
+  steer?: boolean | undefined
+  images?: readonly CheckedImage[] | undefined
+}
+
+export type Sent = { draft: SessionDraft; input: InputId; notSteered?: Refusal }
 
 function reused(existing: InputRow, facts: SessionFacts): Result<never> | null {
   if (existing.sessionId === facts.session.id) return null
@@ -54,13 +77,16 @@ function reused(existing: InputRow, facts: SessionFacts): Result<never> | null {
   )
 }
 
-/** Stores a message; it is delivered when the running turn ends, or at once when none runs. */
+/**
+ * Stores a message; it is delivered when the running turn ends, or at once when none runs. One that is to be steered
+ * and cannot be is a message like any other, and the answer says why.
+ */
 export function send(
-  { facts, existing }: SendState,
+  { facts, existing, capabilities }: SendState,
   command: Send,
   now: Instant,
   ids: Ids,
-): Result<Decision<{ draft: SessionDraft; input: InputId }>> {
+): Result<Decision<Sent>> {
   const draft = new SessionDraft(facts, now)
   if (existing !== undefined) {
     return (
@@ -76,8 +102,16 @@ export function send(
       'Send the message when that was not possible, or start the ticket again afterwards.',
     )
   }
-  const input = queueText(draft, 'message', command.text, command.input, now, ids)
-  return accept({ answer: { draft, input }, change: draft.change() })
+  const { images = [] } = command
+  const noImages = images.length === 0 ? null : checkTakesImages(facts.session, capabilities)
+  if (noImages !== null) return noImages
+  const input = queueText(draft, 'message', command.text, command.input, now, ids, images)
+  if (command.steer !== true) return accept({ answer: { draft, input }, change: draft.change() })
+  const steered = steerInput(draft, input, capabilities, ids)
+  return accept({
+    answer: { draft, input, ...(steered.ok ? {} : { notSteered: steered.refusal }) },
+    change: draft.change(),
+  })
 }
 
 export type Interrupt = { text?: string | undefined; input?: InputId | undefined }

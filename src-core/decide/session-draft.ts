@@ -1,6 +1,6 @@
 import type { BlobText, Delivery, ToAgent } from '../../src-shared/agent-wire.ts'
-import { DeliveryId, type Instant } from '../../src-shared/ids.ts'
-import type { SessionState, TicketStatus } from '../../src-shared/records.ts'
+import { DeliveryId, type InputId, type Instant, type LeaseId } from '../../src-shared/ids.ts'
+import type { InputImage, SessionState, TicketStatus } from '../../src-shared/records.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
 import type { Ids } from '../ports.ts'
 import { cutPreface } from '../sessions/prompt.ts'
@@ -135,11 +135,14 @@ export class SessionDraft {
 
   /** Adds an input at the end of the queue. */
   queue(
-    input: Omit<InputRow, 'state' | 'position' | 'delivery' | 'createdAt' | 'updatedAt'>,
+    input: Pick<InputRow, 'id' | 'sessionId' | 'inputKind' | 'text' | 'author'> &
+      Partial<Pick<InputRow, 'images'>>,
   ): void {
     const row: InputRow = {
+      images: [],
       ...input,
       state: 'queued',
+      steer: false,
       // Later inputs are told by later events.
       position: this.nextSeq,
       delivery: null,
@@ -155,16 +158,51 @@ export class SessionDraft {
   /** An input's state becomes another one, told by the event of that name. */
   changeInput(
     input: InputRow,
-    change: Pick<InputRow, 'state'> & Partial<Pick<InputRow, 'delivery'>>,
+    change: Pick<InputRow, 'state'> & Partial<Pick<InputRow, 'delivery' | 'steer'>>,
   ): void {
+    const row = this.#putInput(input, change)
+    this.#inputEvent(row)
+    this.touch()
+  }
+
+  /** A queued input gets another text, or another place; told once more as queued. */
+  editInput(
+    input: InputRow,
+    change: { text: string } | { position: number; before: InputId | null },
+  ): InputRow {
+    if ('text' in change) {
+      this.#texts.delete(input.id)
+      const row = this.#putInput(input, change)
+      this.#inputEvent(row, { change: 'edited' })
+      return row
+    }
+    const { position, before } = change
+    const row = this.#putInput(input, { position })
+    this.#inputs.sort((a, b) => a.position - b.position)
+    this.#inputEvent(row, { change: 'moved', before })
+    return row
+  }
+
+  /** Another position in the same order. */
+  place(input: InputRow, position: number): void {
+    this.#putInput(input, { position })
+  }
+
+  /** What was handed over in the middle of a turn began the next one. */
+  beganTurn(inputs: readonly InputId[]): void {
+    for (const input of this.sent) {
+      if (input.steer && inputs.includes(input.id)) this.#putInput(input, { steer: false })
+    }
+  }
+
+  #putInput(input: InputRow, change: Partial<InputRow>): InputRow {
     const row: InputRow = { ...input, ...change, updatedAt: this.#now }
     this.#changedInputs.set(row.id, row)
     const open = row.state === 'queued' || row.state === 'sent'
     this.#inputs = this.#inputs.flatMap((each) =>
       each.id === row.id ? (open ? [row] : []) : [each],
     )
-    this.#inputEvent(row)
-    this.touch()
+    return row
   }
 
   /** A new request, or one as it is from now on. */
@@ -193,17 +231,33 @@ export class SessionDraft {
     const delivery: Delivery = {
       id,
       inputs: queued.map((input) => input.id),
-      text: queued.map((input) => input.text).join('\n\n'),
+      text: queued
+        .map((input) => input.text)
+        .filter((text) => text !== '')
+        .join('\n\n'),
       ...(turnCut ? { preface: cutPreface(reason) } : {}),
     }
     for (const input of queued) this.changeInput(input, { state: 'sent', delivery: id })
     this.move('working')
-    this.tell({ type: 'input.deliver', lease: leaseId, delivery })
+    const images = queued.flatMap((input) => input.images)
+    this.tell({ type: 'input.deliver', lease: leaseId, delivery }, images)
+  }
+
+  /** Hands one queued input over at once, for the turn that runs under the lease. */
+  steer(input: InputRow, lease: LeaseId, ids: Ids): void {
+    const id = DeliveryId.parse(ids.uuid())
+    this.changeInput(input, { state: 'sent', delivery: id, steer: true })
+    const delivery: Delivery = { id, inputs: [input.id], text: input.text, steer: true }
+    this.tell({ type: 'input.deliver', lease, delivery }, input.images)
   }
 
   /** To the agent that holds the session; nothing when none does. */
-  tell(message: Extract<ToAgent, { lease: string }>): void {
-    this.#tell.push({ lease: message.lease, message })
+  tell(message: Extract<ToAgent, { lease: string }>, images: readonly InputImage[] = []): void {
+    this.#tell.push({
+      lease: message.lease,
+      message,
+      ...(images.length === 0 ? {} : { images: { session: this.#session.id, list: images } }),
+    })
   }
 
   lease(row: LeaseRow): void {
@@ -234,7 +288,10 @@ export class SessionDraft {
     })
   }
 
-  #inputEvent(row: InputRow): void {
+  #inputEvent(
+    row: InputRow,
+    change: { change?: 'edited' | 'moved'; before?: InputId | null } = {},
+  ): void {
     const cut = this.#texts.get(row.id) ?? inlineText(row.text)
     this.#texts.set(row.id, cut)
     this.blob(cut.blob)
@@ -244,7 +301,11 @@ export class SessionDraft {
       text: cut.text,
       author: row.author,
       ...(cut.id === null ? {} : { textBlob: cut.id }),
+      ...(row.images.length === 0 ? {} : { images: [...row.images] }),
     }
-    this.event({ kind: `input.${row.state}`, ...fields })
+    if (row.state === 'queued') this.event({ kind: 'input.queued', ...fields, ...change })
+    else if (row.steer && (row.state === 'sent' || row.state === 'delivered')) {
+      this.event({ kind: `input.${row.state}`, ...fields, steer: true })
+    } else this.event({ kind: `input.${row.state}`, ...fields })
   }
 }

@@ -1,3 +1,4 @@
+import type { GivenStatus } from '../../src-shared/contract.ts'
 import { InputId, type Instant, SessionId, TicketId, TicketKey } from '../../src-shared/ids.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
@@ -137,6 +138,65 @@ export function bringBack(draft: SessionDraft, now: Instant): void {
   draft.move('resuming')
   draft.set({ queuedAt: now, pending: null })
   draft.ticketStatus('In progress')
+}
+
+export type TicketEdit = {
+  title?: string | undefined
+  body?: string | undefined
+  priority?: number | undefined
+  status?: GivenStatus | undefined
+}
+
+/** What a session was given of the ticket stays as it is. */
+export function editTicket(
+  { ticket, sessions }: DeletionState,
+  { title, body, priority, status }: TicketEdit,
+  now: Instant,
+): Result<Decision<TicketRow>> {
+  const live = sessions.find((session) => isLive(session.state))
+  if (status !== undefined && status !== ticket.status && live !== undefined) {
+    return refuse(
+      'ticket.live',
+      `The ticket ${ticket.key} has a session that is ${live.state}.`,
+      'Stop or finish the session first: its ticket follows it.',
+    )
+  }
+  const row: TicketRow = {
+    ...ticket,
+    ...(title === undefined ? {} : { title }),
+    ...(body === undefined ? {} : { body }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(status === undefined ? {} : { status }),
+    updatedAt: now,
+  }
+  const same = (['title', 'body', 'priority', 'status'] as const).every(
+    (field) => row[field] === ticket[field],
+  )
+  if (same) return accept({ answer: ticket, change: null })
+  return accept({
+    answer: row,
+    change: changeOf({
+      puts: [
+        { table: 'ticket', row },
+        // Who follows the records has the title with each session.
+        ...(row.title === ticket.title
+          ? []
+          : sessions.map((session) => ({ table: 'session' as const, row: session }))),
+      ],
+      domain: [
+        ...(row.status === ticket.status
+          ? []
+          : [
+              {
+                kind: 'ticket.status',
+                subject: row.id,
+                data: { from: ticket.status, to: row.status },
+              },
+            ]),
+        { kind: 'ticket.edited', subject: row.id, data: {} },
+      ],
+    }),
+  })
 }
 
 export type DeletionState = {

@@ -1,13 +1,14 @@
 import type { z } from 'zod'
 import { AGENT_WIRE_VERSION, FromAgent, type ToAgent } from '../../src-shared/agent-wire.ts'
 import type { AgentId, LeaseId, SessionId } from '../../src-shared/ids.ts'
-import type { AgentState } from '../../src-shared/records.ts'
+import type { AgentState, Runtime } from '../../src-shared/records.ts'
 import {
   HEALTHY_MS,
   HEARTBEAT_MS,
   HELLO_MS,
   KILL_MS,
   LAST_WORDS_MS,
+  SHUTDOWN_MS,
   SILENCE_MS,
 } from '../limits.ts'
 import type { AgentProcess, CorePorts } from '../ports.ts'
@@ -48,6 +49,8 @@ export class AgentSlot {
   #life: AgentLife | null = null
   #hold: Hold | null = null
   #stopping = false
+  /** Its place goes: it takes no more sessions and ends when it holds none. */
+  #draining = false
   #cancelRestart: (() => void) | null = null
   #restarts = 0
   #reason = 'not started yet'
@@ -68,7 +71,7 @@ export class AgentSlot {
   }
 
   get isIdle(): boolean {
-    return this.isUp && this.#hold === null && !this.#stopping
+    return this.isUp && this.#hold === null && !this.#stopping && !this.#draining
   }
 
   get restarts(): number {
@@ -87,9 +90,14 @@ export class AgentSlot {
     return this.#life?.vitals ?? null
   }
 
+  /** What its process can drive; none while it is not up. */
+  get runtimes(): readonly Runtime[] {
+    return this.#life?.runtimes ?? []
+  }
+
   get state(): AgentState {
     if (!this.isUp) return 'offline'
-    if (this.#stopping) return 'draining'
+    if (this.#stopping || this.#draining) return 'draining'
     return this.#hold === null ? 'idle' : 'busy'
   }
 
@@ -128,6 +136,38 @@ export class AgentSlot {
     if (this.#hold?.lease !== lease) return
     this.#hold = null
     this.#handlers.changed(this)
+    if (this.#draining) this.#endDrained()
+  }
+
+  get isDraining(): boolean {
+    return this.#draining
+  }
+
+  /** Ends the agent when it holds no session any more, at once where it holds none; it is not launched again. */
+  drain(): void {
+    if (this.#draining) return
+    this.#draining = true
+    this.#handlers.changed(this)
+    if (this.#hold === null) this.#endDrained()
+  }
+
+  /** It stays after all; false when it is ending already. */
+  keep(): boolean {
+    if (this.#stopping) return false
+    this.#draining = false
+    this.#handlers.changed(this)
+    return true
+  }
+
+  #endDrained(): void {
+    if (this.#life === null && !this.#stopping) {
+      this.#stopping = true
+      this.#cancelRestart?.()
+      this.#cancelRestart = null
+      this.#handlers.gone(this, null, `${this.id} is not needed any more`)
+      return
+    }
+    void this.stop(SHUTDOWN_MS)
   }
 
   /** Lost without a word when the agent is gone: its lease then ends. */
@@ -165,7 +205,7 @@ export class AgentSlot {
     this.#life = null
     this.#hold = null
     this.#reason = detail
-    if (this.#stopping) this.#ports.log.info(`${this.id} ${detail}`)
+    if (this.#stopping || this.#draining) this.#ports.log.info(`${this.id} ${detail}`)
     else {
       this.#ports.log.warn(`${this.id} ${detail}`, { ...hold })
       const delay = this.#backoff.next()
@@ -189,6 +229,7 @@ class AgentLife {
   readonly ended: Promise<void>
   denials = 0
   vitals: Vitals | null = null
+  runtimes: readonly Runtime[] = []
   /** It takes work. */
   isUp = false
   readonly #id: AgentId
@@ -304,6 +345,7 @@ class AgentLife {
         }
         if (this.isUp || this.#cause !== null) return
         this.isUp = true
+        this.runtimes = message.runtimes
         this.#watch()
         this.#handlers.up()
         return

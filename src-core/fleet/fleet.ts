@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Probe, ToAgent } from '../../src-shared/agent-wire.ts'
 import { AgentId, type LeaseId, type TicketKey } from '../../src-shared/ids.ts'
-import type { Agent } from '../../src-shared/records.ts'
+import type { Agent, Runtime, RuntimeCapabilities, RuntimeName } from '../../src-shared/records.ts'
 import type { CorePorts } from '../ports.ts'
 import { type AgentMessage, AgentSlot, type Hold } from './agent-slot.ts'
 import { Probes } from './probes.ts'
@@ -13,37 +13,100 @@ export type FleetHandlers = {
   available(): void
   lost(slot: AgentSlot, hold: Hold, detail: string): void
   changed(agent: AgentId): void
+  /** What a runtime can do is known from now on. */
+  learned(runtime: RuntimeName): void
 }
 
 type FleetPorts = Pick<CorePorts, 'clock' | 'ids' | 'log' | 'launcher' | 'environment' | 'paths'>
 
 /** The agents of this machine. What of them is shown lives here, in memory; who holds what is in the rows too. */
 export class Fleet {
-  readonly slots: readonly AgentSlot[]
+  #slots: readonly AgentSlot[]
   readonly #probes: Probes
+  readonly #ports: FleetPorts
   readonly #log: FleetPorts['log']
   readonly #handlers: FleetHandlers
+  readonly #runtimes = new Map<RuntimeName, Runtime>()
+  #size: number
+  #stopped = false
 
   constructor(size: number, ports: FleetPorts, handlers: FleetHandlers) {
+    this.#ports = ports
     this.#log = ports.log
     this.#handlers = handlers
+    this.#size = size
     this.#probes = new Probes(ports, () => this.slots)
-    this.slots = Array.from(
-      { length: size },
-      (_, index) =>
-        new AgentSlot(AgentId.parse(`agent-${index + 1}`), ports, {
-          up: () => {
-            this.#probes.up()
-            handlers.available()
-          },
-          message: (slot, message) => this.#message(slot, message),
-          gone: (slot, hold, detail) => {
-            this.#probes.lost(slot)
-            if (hold !== null) handlers.lost(slot, hold, detail)
-          },
-          changed: (slot) => handlers.changed(slot.id),
-        }),
-    )
+    this.#slots = places(size).map((id) => this.#newSlot(id))
+  }
+
+  /** In the order of their places, those that drain too. */
+  get slots(): readonly AgentSlot[] {
+    return this.#slots
+  }
+
+  /** How many agents it is to have. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Every runtime that an agent could drive since the host began. */
+  get runtimes(): readonly Runtime[] {
+    return [...this.#runtimes.values()]
+  }
+
+  capabilities(runtime: RuntimeName): RuntimeCapabilities | undefined {
+    return this.#runtimes.get(runtime)?.capabilities
+  }
+
+  /** Launches what is missing; the highest places that are too many drain. */
+  resize(size: number): void {
+    if (this.#stopped) return
+    this.#size = size
+    for (const slot of [...this.#slots]) {
+      if (!this.#isWanted(slot)) slot.drain()
+      else if (slot.isDraining) slot.keep()
+    }
+    this.#fill()
+    this.#handlers.available()
+  }
+
+  #isWanted(slot: AgentSlot): boolean {
+    return places(this.#size).includes(slot.id)
+  }
+
+  /** A place whose agent is still ending is filled when it is gone. */
+  #fill(): void {
+    for (const id of places(this.#size)) {
+      if (this.slot(id) !== undefined) continue
+      const slot = this.#newSlot(id)
+      this.#slots = [...this.#slots, slot].sort(byPlace)
+      slot.launch()
+    }
+  }
+
+  #newSlot(id: AgentId): AgentSlot {
+    return new AgentSlot(id, this.#ports, {
+      up: (slot) => {
+        for (const runtime of slot.runtimes) {
+          if (this.#runtimes.has(runtime.runtime)) continue
+          this.#runtimes.set(runtime.runtime, runtime)
+          this.#handlers.learned(runtime.runtime)
+        }
+        this.#probes.up()
+        this.#handlers.available()
+      },
+      message: (slot, message) => this.#message(slot, message),
+      gone: (slot, hold, detail) => {
+        this.#probes.lost(slot)
+        if (slot.isDraining && !this.#stopped) {
+          this.#slots = this.#slots.filter((other) => other !== slot)
+          this.#handlers.changed(slot.id)
+          this.#fill()
+        }
+        if (hold !== null) this.#handlers.lost(slot, hold, detail)
+      },
+      changed: (slot) => this.#handlers.changed(slot.id),
+    })
   }
 
   launch(): void {
@@ -86,6 +149,7 @@ export class Fleet {
   }
 
   async stop(limitMs: number): Promise<void> {
+    this.#stopped = true
     this.#probes.close()
     await Promise.all(this.slots.map((slot) => slot.stop(limitMs)))
   }
@@ -109,6 +173,12 @@ export class Fleet {
     }
   }
 }
+
+const places = (size: number): AgentId[] =>
+  Array.from({ length: size }, (_, index) => AgentId.parse(`agent-${index + 1}`))
+
+const byPlace = (a: AgentSlot, b: AgentSlot) => placeOf(a) - placeOf(b)
+const placeOf = ({ id }: AgentSlot) => Number(id.slice('agent-'.length))
 
 /** An agent as clients see it; `ticket` is the key of its session's ticket. */
 export function viewAgent(slot: AgentSlot, ticket: TicketKey | null): Agent {

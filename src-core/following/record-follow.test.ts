@@ -30,8 +30,8 @@ class Holder {
   of(record: RecordChange['record']) {
     return [...this.records.values()]
       .filter((change) => change.record === record)
+      .sort((a, b) => a.id.localeCompare(b.id))
       .map(({ value }) => value)
-      .sort((a, b) => String(a?.id).localeCompare(String(b?.id)))
   }
 }
 

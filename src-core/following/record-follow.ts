@@ -1,6 +1,6 @@
 import type { RecordChange, RecordFollow } from '../../src-shared/contract.ts'
 import { InputId, ProjectId, RequestId, SessionId, TicketId } from '../../src-shared/ids.ts'
-import type { Agent } from '../../src-shared/records.ts'
+import type { RuntimeName } from '../../src-shared/records.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import type { Committed } from '../commit/committer.ts'
 import type { Clock } from '../ports.ts'
@@ -11,8 +11,8 @@ import type { TicketRow } from '../storage/rows.ts'
 import { type ChangedRow, RecordChanges, type RecordTable } from './record-changes.ts'
 import { Wakeups } from './wakeups.ts'
 
-/** The agents as they are now. */
-export type AgentViews = { list(): Promise<Agent[]> }
+/** The records that no storage keeps, as they are now: agents, runtimes, settings. */
+export type MemoryRecords = { list(): Promise<RecordChange[]> }
 
 const EVERYTHING = 'records'
 /** Agents that an earlier start of the host may have had. */
@@ -26,31 +26,33 @@ function parseCursor(text: string | undefined): Cursor | undefined {
   return { boot, change: Number(change), agents: Number(agents) }
 }
 
+const keyOf = ({ record, id }: RecordChange) => `${record} ${id}`
+
 const formatCursor = ({ boot, change, agents }: Cursor) => `${boot}:${change}:${agents}`
 
 /** Long polls over projects, tickets, sessions, open inputs, open requests and agents, from a cursor. */
 export class RecordFollower {
   readonly #storage: Storage
   readonly #joins: ViewJoins
-  readonly #agents: AgentViews
+  readonly #memory: MemoryRecords
   readonly #clock: Clock
   readonly #boot: string
   readonly #changes = new RecordChanges()
   readonly #wakeups: Wakeups
-  /** When each agent changed last, counted since this start of the host. */
-  readonly #agentChanges = new Map<string, number>()
-  #agentChange = 0
+  /** When each record in memory changed last, counted since this start of the host. */
+  readonly #memoryChanges = new Map<string, { at: number; gone: RecordChange }>()
+  #memoryChange = 0
 
   constructor(
     ports: { storage: Storage; clock: Clock },
     joins: ViewJoins,
-    agents: AgentViews,
+    memory: MemoryRecords,
     boot: string,
   ) {
     this.#storage = ports.storage
     this.#clock = ports.clock
     this.#joins = joins
-    this.#agents = agents
+    this.#memory = memory
     this.#boot = boot
     this.#wakeups = new Wakeups(ports.clock)
   }
@@ -64,8 +66,20 @@ export class RecordFollower {
   }
 
   agentChanged(id: string): void {
-    this.#agentChange += 1
-    this.#agentChanges.set(id, this.#agentChange)
+    this.#changed({ record: 'agent', id, value: null })
+  }
+
+  runtimeChanged(id: RuntimeName): void {
+    this.#changed({ record: 'runtime', id, value: null })
+  }
+
+  settingsChanged(): void {
+    this.#changed({ record: 'settings', id: 'settings', value: null })
+  }
+
+  #changed(gone: RecordChange): void {
+    this.#memoryChange += 1
+    this.#memoryChanges.set(keyOf(gone), { at: this.#memoryChange, gone })
     this.#wakeups.wake(EVERYTHING)
   }
 
@@ -86,7 +100,7 @@ export class RecordFollower {
       if (changes.length > 0) {
         return { cursor: formatCursor(now), snapshot: false, changes }
       }
-      if (this.#changes.last !== now.change || this.#agentChange !== now.agents) continue
+      if (this.#changes.last !== now.change || this.#memoryChange !== now.agents) continue
       const left = until - this.#clock.monotonic()
       if (!(await this.#wakeups.wait(EVERYTHING, left, signal))) {
         return { cursor: formatCursor(now), snapshot: false, changes: [] }
@@ -95,13 +109,13 @@ export class RecordFollower {
   }
 
   #now(): Cursor {
-    return { boot: this.#boot, change: this.#changes.last, agents: this.#agentChange }
+    return { boot: this.#boot, change: this.#changes.last, agents: this.#memoryChange }
   }
 
   async #after({ boot, change, agents }: Cursor): Promise<RecordChange[]> {
     return [
       ...(await this.#recordsAfter(change)),
-      ...(boot === this.#boot ? await this.#agentsAfter(agents) : await this.#allAgents()),
+      ...(boot === this.#boot ? await this.#memoryAfter(agents) : await this.#allMemory()),
     ]
   }
 
@@ -169,29 +183,25 @@ export class RecordFollower {
     for (const row of await this.#storage.rows({ table: 'request', where: asked })) {
       changes.push(await this.#record({ table: 'request', row }))
     }
-    for (const agent of await this.#agents.list()) {
-      changes.push({ record: 'agent', id: agent.id, value: agent })
-    }
+    changes.push(...(await this.#memory.list()))
     return { cursor: formatCursor(now), snapshot: true, changes }
   }
 
-  async #agentsAfter(change: number): Promise<RecordChange[]> {
-    if (change >= this.#agentChange) return []
-    return (await this.#agents.list())
-      .filter(({ id }) => (this.#agentChanges.get(id) ?? 0) > change)
-      .map((agent) => ({ record: 'agent', id: agent.id, value: agent }))
+  async #memoryAfter(change: number): Promise<RecordChange[]> {
+    if (change >= this.#memoryChange) return []
+    const list = new Map((await this.#memory.list()).map((record) => [keyOf(record), record]))
+    return [...this.#memoryChanges]
+      .filter(([, { at }]) => at > change)
+      .map(([key, { gone }]) => list.get(key) ?? gone)
   }
 
   /** For a client of an earlier start: also that agents are gone which the fleet had then. */
-  async #allAgents(): Promise<RecordChange[]> {
-    const agents = await this.#agents.list()
-    const changes: RecordChange[] = agents.map((agent) => ({
-      record: 'agent',
-      id: agent.id,
-      value: agent,
-    }))
-    for (let number = agents.length + 1; number <= AGENTS_MAX; number += 1) {
-      changes.push({ record: 'agent', id: `agent-${number}`, value: null })
+  async #allMemory(): Promise<RecordChange[]> {
+    const changes = await this.#memory.list()
+    const known = new Set(changes.map(keyOf))
+    for (let number = 1; number <= AGENTS_MAX; number += 1) {
+      const gone: RecordChange = { record: 'agent', id: `agent-${number}`, value: null }
+      if (!known.has(keyOf(gone))) changes.push(gone)
     }
     return changes
   }

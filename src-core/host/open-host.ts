@@ -10,7 +10,7 @@ import { createDemo } from './demo.ts'
 import { selectEnvironment } from './environment.ts'
 import { takeHostLock } from './host-lock.ts'
 import { readLoginShellEnvironment, wasStartedByDesktop } from './login-shell.ts'
-import { readSettings } from './settings-file.ts'
+import { openSettings } from './settings-file.ts'
 import { serveSocket } from './socket-server.ts'
 import { createSpool, freeBytes, systemClock, systemIds } from './system.ts'
 
@@ -53,7 +53,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     const startedAt = systemClock.now()
     const lock = takeHostLock(folder, { kind, pid: process.pid, startedAt })
     undo.push(() => lock.release())
-    const settings = await readSettings(folder.settings)
+    const settings = await openSettings(folder.settings, { agents: options.agents })
 
     let lost: (error: Error) => void = () => undefined
     const failed = new Promise<Error>((resolve) => {
@@ -70,7 +70,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     undo.push(() => storage.close())
 
     const fleet = countAgents(options.launcher)
-    const env = selectEnvironment(await environment, settings.passEnv)
+    const env = selectEnvironment(await environment, settings.current.passEnv)
     const demo = createDemo({
       folder,
       resources: join(options.programs.resources, 'demo'),
@@ -88,7 +88,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       log,
       storage,
       launcher: fleet.launcher,
-      settings: { ...settings, agents: options.agents ?? settings.agents },
+      settings,
       paths: folder,
       spool: createSpool(folder.spool),
       host: { version, kind, pid: process.pid, freeBytes: () => freeBytes(folder.dataDir) },

@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(base, { recursive: true, force: true }))
 
-const defaults = { agents: 3, runtimePaths: {}, passEnv: [] }
+const defaults = { agents: 3, runtimePaths: {}, passEnv: [], theme: 'system' }
 
 describe('the settings', () => {
   it('are the defaults where there is no file', async () => {

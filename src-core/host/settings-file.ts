@@ -1,6 +1,7 @@
 import { open, readFile, rename, rm } from 'node:fs/promises'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { Settings } from '../../src-shared/settings.ts'
+import type { SettingsPort } from '../ports.ts'
 
 /**
  * The settings of a data folder; the defaults where there is no file. A file that cannot be understood is an error,
@@ -39,6 +40,33 @@ export async function changeSettings(file: string, changes: Partial<Settings>): 
     )
   }
   return settings
+}
+
+/**
+ * The settings of a running host. `run`: what this run was given instead of the stored settings, until it is changed.
+ */
+export async function openSettings(
+  file: string,
+  run: { agents?: number | undefined } = {},
+): Promise<SettingsPort> {
+  let current = await readSettings(file)
+  if (run.agents !== undefined) current = { ...current, agents: run.agents }
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    get current() {
+      return current
+    },
+    change: (differing) => {
+      const next = last.then(async () => {
+        const changes = differing(current)
+        const stored = await changeSettings(file, changes)
+        current = { ...stored, agents: changes.agents ?? current.agents }
+        return current
+      })
+      last = next.catch(() => undefined)
+      return next
+    },
+  }
 }
 
 async function readObject(file: string): Promise<Record<string, unknown>> {

@@ -12,8 +12,8 @@ import type { DataFolder } from './data-folder.ts'
 import type { HostLock } from './host-lock.ts'
 import { placeSocket } from './socket-path.ts'
 
-/** The largest message that a client may send; a text of 2,000,000 characters fits. */
-const MESSAGE_LIMIT_BYTES = 8 * 1024 * 1024
+/** The largest message that a client may send; a text of 2,000,000 characters with 20 MB of images fits. */
+const MESSAGE_LIMIT_BYTES = 36 * 1024 * 1024
 const CONNECTION_LIMIT = 200
 const CLOSE_LIMIT_MS = 2_000
 

@@ -92,7 +92,10 @@ export function viewInput(row: InputRow): Input {
     inputKind: row.inputKind,
     state: row.state,
     text: row.text,
+    images: [...row.images],
     author: row.author,
+    steer: row.steer,
+    position: row.position,
     delivery: row.delivery,
     createdAt: row.createdAt,
   }

@@ -22,7 +22,8 @@ export function createRouter(core: Core, log: Log) {
       throw refusalOf(error, path.join('.'), log)
     }
   })
-  const { host, projects, tickets, sessions, requests, timeline, records, agents } = core.calls
+  const { host, projects, tickets, sessions, requests, inputs, settings } = core.calls
+  const { timeline, records, agents } = core.calls
   return os.router({
     host: {
       info: os.host.info.handler(answer(host.info)),
@@ -33,12 +34,14 @@ export function createRouter(core: Core, log: Log) {
       add: os.projects.add.handler(answer(projects.add)),
       list: os.projects.list.handler(answer(projects.list)),
       show: os.projects.show.handler(answer(projects.show)),
+      edit: os.projects.edit.handler(answer(projects.edit)),
       delete: os.projects.delete.handler(answer(projects.delete)),
     },
     tickets: {
       add: os.tickets.add.handler(answer(tickets.add)),
       list: os.tickets.list.handler(answer(tickets.list)),
       show: os.tickets.show.handler(answer(tickets.show)),
+      edit: os.tickets.edit.handler(answer(tickets.edit)),
       start: os.tickets.start.handler(answer(tickets.start)),
       delete: os.tickets.delete.handler(answer(tickets.delete)),
     },
@@ -56,6 +59,17 @@ export function createRouter(core: Core, log: Log) {
       show: os.requests.show.handler(answer(requests.show)),
       allow: os.requests.allow.handler(answer(requests.allow)),
       deny: os.requests.deny.handler(answer(requests.deny)),
+    },
+    inputs: {
+      show: os.inputs.show.handler(answer(inputs.show)),
+      edit: os.inputs.edit.handler(answer(inputs.edit)),
+      cancel: os.inputs.cancel.handler(answer(inputs.cancel)),
+      move: os.inputs.move.handler(answer(inputs.move)),
+      steer: os.inputs.steer.handler(answer(inputs.steer)),
+    },
+    settings: {
+      show: os.settings.show.handler(answer(settings.show)),
+      edit: os.settings.edit.handler(answer(settings.edit)),
     },
     timeline: {
       page: os.timeline.page.handler(answer(timeline.page)),

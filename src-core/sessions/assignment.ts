@@ -82,13 +82,15 @@ export class Assignment {
     const grants: Grant[] = []
     for (const { session, agent } of chosen) {
       const facts = await loadFacts(read, session)
-      if (facts === undefined) continue
+      const project = facts && (await read.row('project', facts.session.projectId))
+      if (facts === undefined || project === undefined) continue
       const leases = await read.rows({ table: 'lease', where: { sessionId: session } })
       grants.push({
         facts,
         agent,
         lastToken: Math.max(0, ...leases.map(({ token }) => token)),
         workspace: this.#ports.paths.workspace(facts.ticket.key, session),
+        project,
       })
     }
     return grants
@@ -115,7 +117,7 @@ export class Assignment {
       const spec = buildSpec(
         { facts, lease, project, turnEvents },
         this.#ports.paths,
-        this.#ports.settings,
+        this.#ports.settings.current,
       )
       slot.send({ type: 'session.start', spec })
     } catch (error) {

@@ -187,7 +187,7 @@ test('a cut turn is ended, what was shown of it kept, and the runtime told with 
     turnCut: true,
     openCalls: ['call-1'],
     storedRefs: ['uuid-1'],
-    openDelivery: null,
+    openDeliveries: [],
     costUsd: 0,
   })
   next.ready()
@@ -220,11 +220,13 @@ test('a delivery in flight keeps its id until the next agent tells its fate', as
     const latest = core.launcher.agent('agent-1')
     return latest.heard('session.start').length === 1 && latest !== agent && latest
   })
-  expect(next.spec().resume?.openDelivery).toEqual({ id: flying?.id, inputs: flying?.inputs })
+  expect(next.spec().resume?.openDeliveries).toEqual([
+    { id: flying?.id, inputs: flying?.inputs, steer: false },
+  ])
   next.items([
     {
       type: 'undelivered',
-      delivery: next.spec().resume?.openDelivery?.id ?? '',
+      delivery: next.spec().resume?.openDeliveries[0]?.id ?? '',
       fate: 'never',
       reason: 'it died',
     } as never,

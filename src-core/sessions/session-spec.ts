@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { SessionSpec } from '../../src-shared/agent-wire.ts'
+import type { OpenDelivery, SessionSpec } from '../../src-shared/agent-wire.ts'
 import { parseDuration } from '../../src-shared/duration.ts'
 import type { DeliveryId } from '../../src-shared/ids.ts'
 import type { Settings } from '../../src-shared/settings.ts'
@@ -72,17 +72,19 @@ function resumeFacts(
     turnCut: session.turnCut,
     openCalls: openCalls(turnEvents),
     storedRefs: turnEvents.flatMap(({ ref }) => (ref === undefined ? [] : [ref])),
-    openDelivery: openDelivery(inputs),
+    openDeliveries: openDeliveries(inputs),
     costUsd: session.costUsd,
   }
 }
 
-/** What was handed over and nobody told the fate of; there is at most one. */
-function openDelivery(
-  inputs: readonly InputRow[],
-): { id: DeliveryId; inputs: InputRow['id'][] } | null {
-  const sent = inputs.filter((input) => input.state === 'sent')
-  const id = sent[0]?.delivery
-  if (id === null || id === undefined) return null
-  return { id, inputs: sent.filter(({ delivery }) => delivery === id).map((input) => input.id) }
+/** What was handed over and nobody told the fate of. */
+function openDeliveries(inputs: readonly InputRow[]): OpenDelivery[] {
+  const open = new Map<DeliveryId, OpenDelivery>()
+  for (const { state, delivery, id, steer } of inputs) {
+    if (state !== 'sent' || delivery === null) continue
+    const known = open.get(delivery)
+    if (known === undefined) open.set(delivery, { id: delivery, inputs: [id], steer })
+    else known.inputs.push(id)
+  }
+  return [...open.values()]
 }

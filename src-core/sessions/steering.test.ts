@@ -177,7 +177,7 @@ test('stop: a queued session is cancelled, a held one parks when its agent says 
   await until('a second start', () => agent.heard('session.start').length === 2)
   expect(agent.spec()).toMatchObject({
     pushedCommit: 'e'.repeat(40),
-    resume: { conversation: 'conversation-1', turn: 1, turnCut: false, openDelivery: null },
+    resume: { conversation: 'conversation-1', turn: 1, turnCut: false, openDeliveries: [] },
   })
   agent.ready()
   const told = await deliveries(agent, 2)

@@ -14,6 +14,7 @@ import type {
 } from '../../src-shared/ids.ts'
 import type {
   Author,
+  InputImage,
   InputKind,
   InputState,
   PermissionMode,
@@ -105,7 +106,11 @@ export type InputRow = {
   inputKind: InputKind
   state: InputState
   text: string
+  /** Each is a blob of the session. */
+  images: readonly InputImage[]
   author: Author
+  /** Handed over in the middle of a turn that others began. */
+  steer: boolean
   /** Orders the queue of a session. */
   position: number
   delivery: DeliveryId | null

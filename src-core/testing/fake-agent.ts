@@ -11,6 +11,7 @@ import {
 } from '../../src-shared/agent-wire.ts'
 import type { Channel } from '../../src-shared/channel.ts'
 import type { AgentId } from '../../src-shared/ids.ts'
+import type { RuntimeCapabilities } from '../../src-shared/records.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
 import type { AgentProcess, Clock, Launcher } from '../ports.ts'
 import { linkedChannel } from './linked-channel.ts'
@@ -34,6 +35,7 @@ export class FakeAgent {
   readonly spec: () => z.infer<typeof SessionSpec>
   /** Ends in order when it is told to. */
   obedient = true
+  readonly capabilities: RuntimeCapabilities
   /** Goes on when it is killed, as a process that waits for a disk does. */
   survives = false
   #next = 1
@@ -46,11 +48,13 @@ export class FakeAgent {
     channel: Channel,
     clock: Clock,
     answer: () => ProbeAnswer,
+    capabilities: RuntimeCapabilities,
     exit: (exit: { code: number | null; reason: string }) => void,
   ) {
     this.#channel = channel
     this.#clock = clock
     this.#exit = exit
+    this.capabilities = capabilities
     this.spec = () => {
       const start = this.told.filter((message) => message.type === 'session.start').at(-1)
       if (start === undefined) throw new Error('the agent was told of no session')
@@ -93,6 +97,7 @@ export class FakeAgent {
       type: 'hello',
       wire: AGENT_WIRE_VERSION,
       process: { pid: 4_000, startTime: '1' },
+      runtimes: [{ runtime: 'claude-code', capabilities: this.capabilities }],
     })
   }
 
@@ -200,6 +205,14 @@ export class FakeLauncher implements Launcher {
   /** Whether agents say hello by themselves. */
   greets = true
   answer: ProbeAnswer = answerProbe
+  /** Of the agents that are launched from now on. */
+  capabilities: RuntimeCapabilities = {
+    resume: 'proven',
+    steer: true,
+    permissionRequests: true,
+    cost: true,
+    images: true,
+  }
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -215,7 +228,7 @@ export class FakeLauncher implements Launcher {
       over = true
       for (const listener of listeners) listener(how)
     }
-    const fake = new FakeAgent(own, this.#clock, () => this.answer, exit)
+    const fake = new FakeAgent(own, this.#clock, () => this.answer, this.capabilities, exit)
     this.launched.push({ agent, fake })
     if (this.greets) fake.hello()
     return {

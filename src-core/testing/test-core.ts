@@ -6,7 +6,7 @@ import { afterEach } from 'vitest'
 import { Refusal } from '../../src-shared/refusal.ts'
 import { Settings } from '../../src-shared/settings.ts'
 import { createCore } from '../create-core.ts'
-import type { CorePorts, Demo, Ids } from '../ports.ts'
+import type { CorePorts, Demo, Ids, SettingsPort } from '../ports.ts'
 import { createRouter } from '../router/router.ts'
 import type { Storage } from '../storage/port.ts'
 import { openSqliteDirect } from '../storage/sqlite/direct.ts'
@@ -27,6 +27,17 @@ export function countingIds(seed = 0): Ids {
       return hex(bytes * 2)
     },
   }
+}
+
+function settingsInMemory(current: Settings): SettingsPort {
+  const port = {
+    current,
+    change: async (differing: (current: Settings) => Partial<Settings>) => {
+      port.current = Settings.parse({ ...port.current, ...differing(port.current) })
+      return port.current
+    },
+  }
+  return port
 }
 
 export type Logged = { level: string; message: string; fields: unknown }
@@ -67,7 +78,7 @@ export async function startTestCore(options: TestCoreOptions = {}) {
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     storage: options.storage?.(real) ?? real,
     launcher,
-    settings: Settings.parse({ agents: options.agents ?? 3 }),
+    settings: settingsInMemory(Settings.parse({ agents: options.agents ?? 3 })),
     paths: {
       dataDir: dir,
       mirror: (project) => join(dir, 'mirrors', `${project}.git`),

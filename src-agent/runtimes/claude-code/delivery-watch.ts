@@ -25,7 +25,7 @@ export async function markTranscript(
 export class DeliveryWatch {
   readonly #place: TranscriptPlace
   readonly #delivery: DeliveryId
-  readonly #found: () => void
+  readonly #found: (how: 'prompt' | 'steered' | null) => void
   readonly #mark: { path: string | null; size: number }
   #path: string | null
   #done = false
@@ -35,7 +35,8 @@ export class DeliveryWatch {
     place: TranscriptPlace
     delivery: DeliveryId
     mark: { path: string | null; size: number }
-    found: () => void
+    /** How the record holds it; null where it was not found. */
+    found: (how: 'prompt' | 'steered' | null) => void
   }) {
     this.#place = options.place
     this.#delivery = options.delivery
@@ -48,7 +49,7 @@ export class DeliveryWatch {
     for (let looks = 0; !this.#done; looks += 1) {
       if (await this.#look()) return
       if (this.#turnOverAt !== null && performance.now() - this.#turnOverAt > AFTER_TURN_MS) {
-        this.#report()
+        this.#report(null)
         return
       }
       await sleep(looks < FIRST_LOOKS ? FIRST_EVERY_MS : LATER_EVERY_MS)
@@ -57,6 +58,11 @@ export class DeliveryWatch {
 
   turnOver(): void {
     this.#turnOverAt ??= performance.now()
+  }
+
+  /** The runtime does not have it. */
+  forget(): void {
+    this.#done = true
   }
 
   async stop(): Promise<void> {
@@ -70,14 +76,15 @@ export class DeliveryWatch {
     if (this.#path === null) return false
     const size = await transcriptSize(this.#path)
     if (size <= this.#mark.size) return false
-    if (!(await holdsMessage(this.#path, this.#delivery, this.#mark.size))) return false
-    this.#report()
+    const how = await holdsMessage(this.#path, this.#delivery, this.#mark.size)
+    if (how === null) return false
+    this.#report(how)
     return true
   }
 
-  #report(): void {
+  #report(how: 'prompt' | 'steered' | null): void {
     if (this.#done) return
     this.#done = true
-    this.#found()
+    this.#found(how)
   }
 }

@@ -18,11 +18,10 @@ export function createClaudeCodeDriver(ports: Partial<DriverPorts> = {}): Driver
     runtime: 'claude-code',
     capabilities: {
       resume: 'proven',
-      // It takes messages in the middle of a turn, which Ballet does not use yet.
-      steer: false,
+      steer: true,
       permissionRequests: true,
       cost: true,
-      images: false,
+      images: true,
     },
     find: (options) => findClaudeCode(options),
     start: (spec, onSignal) =>

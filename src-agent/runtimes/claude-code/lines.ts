@@ -119,6 +119,7 @@ const LifecycleLine = z.looseObject({
   command_uuid: z.string(),
   state: z.string(),
 })
+export type LifecycleLine = z.infer<typeof LifecycleLine>
 
 const RateLimitLine = z.looseObject({
   type: z.literal('rate_limit_event'),

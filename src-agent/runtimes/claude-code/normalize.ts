@@ -18,6 +18,7 @@ import type {
   ControlCancelLine,
   ControlRequestLine,
   ControlResponseLine,
+  LifecycleLine,
   Line,
   RateLimitLine,
   ResultLine,
@@ -69,6 +70,8 @@ export class Normalizer {
   #lastRateLimit = ''
   #turn: Turn | null = null
   #expected: DeliveryId | null = null
+  /** Written in the middle of a turn; no turn has taken it or begun with it yet. */
+  #steered: DeliveryId | null = null
   /** The expected turn was interrupted before it began. */
   #interruptsExpected = false
 
@@ -81,9 +84,18 @@ export class Normalizer {
     return this.#turn !== null
   }
 
-  /** A message was written and its turn did not begin yet. */
+  /** A message was written, and no turn has begun with it or taken it yet. */
   get expectsTurn(): boolean {
-    return this.#expected !== null
+    return this.#expected !== null || this.#steered !== null
+  }
+
+  get steered(): DeliveryId | null {
+    return this.#steered
+  }
+
+  /** The running turn is being ended by a person. */
+  get isInterrupting(): boolean {
+    return this.#turn?.interrupting === true
   }
 
   /** A message with this id is being written: the next turn is its. */
@@ -97,10 +109,34 @@ export class Normalizer {
     this.#expected = null
   }
 
+  /** A message with this id is being written for the running turn. */
+  steer(delivery: DeliveryId): void {
+    this.#steered = delivery
+  }
+
+  /** The running turn has taken it. */
+  joined(delivery: DeliveryId, at: Instant): DriverSignal[] {
+    if (this.#steered !== delivery || this.#turn === null) return []
+    this.#steered = null
+    return [{ type: 'turn.joined', at, deliveries: [delivery] }]
+  }
+
+  /** The runtime certainly does not have it any more. */
+  withdrawn(delivery: DeliveryId, at: Instant): DriverSignal[] {
+    if (this.#steered !== delivery) return []
+    this.#steered = null
+    return [{ type: 'withdrawn', at, deliveries: [delivery] }]
+  }
+
+  /** The message for the running turn was certainly not written. */
+  unsteer(): void {
+    this.#steered = null
+  }
+
   /** A person interrupts the turn, or the one that is about to begin. */
   interrupting(): void {
     if (this.#turn !== null) this.#turn.interrupting = true
-    else if (this.#expected !== null) this.#interruptsExpected = true
+    else if (this.expectsTurn) this.#interruptsExpected = true
   }
 
   /** The running turn is being ended for this reason, whatever its result will say. */
@@ -121,7 +157,7 @@ export class Normalizer {
       case 'system':
         return this.#system(line, at)
       case 'command_lifecycle':
-        return line.state === 'started' ? this.#begins(line.command_uuid, at) : []
+        return this.#lifecycle(line, at)
       case 'rate_limit_event':
         return this.#rateLimit(line, at)
       default:
@@ -182,15 +218,27 @@ export class Normalizer {
     return this.#entries.notice(at, notice(level, code, text))
   }
 
+  #lifecycle({ command_uuid: uuid, state }: LifecycleLine, at: Instant): DriverSignal[] {
+    if (state === 'started') return this.#begins(uuid, at)
+    const steered = this.#steered
+    return state === 'cancelled' && uuid === steered ? this.withdrawn(steered, at) : []
+  }
+
   #begins(uuid: string | undefined, at: Instant): DriverSignal[] {
-    if (uuid === undefined || uuid !== this.#expected) return []
-    return this.#begin(at)
+    const steered = this.#steered
+    if (uuid === steered && steered !== null) {
+      return this.#turn === null ? this.#begin(at) : this.joined(steered, at)
+    }
+    return uuid === undefined || uuid !== this.#expected ? [] : this.#begin(at)
   }
 
   /** Begins the turn of the expected delivery, or one that the runtime began by itself. */
   #begin(at: Instant): DriverSignal[] {
     if (this.#turn !== null) return []
-    const deliveries = this.#expected === null ? [] : [this.#expected]
+    // What came too late for a turn begins the next one.
+    const first = this.#expected ?? this.#steered
+    if (this.#expected === null) this.#steered = null
+    const deliveries = first === null ? [] : [first]
     this.#turn = {
       startedAt: Date.parse(at),
       ended: null,

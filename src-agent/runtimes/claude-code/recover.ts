@@ -1,7 +1,6 @@
-import type { z } from 'zod'
 import type { OpenDelivery } from '../../../src-shared/agent-wire.ts'
-import { Instant } from '../../../src-shared/ids.ts'
-import type { DriverSignal, Recovery, ResumeFacts } from '../driver.ts'
+import { type DeliveryId, Instant } from '../../../src-shared/ids.ts'
+import type { DriverSignal, Fate, Recovery, ResumeFacts } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { EntryMaker, isCall, isResult, refOf, resultStatus, shownText } from './entries.ts'
 import { blockId } from './live-blocks.ts'
@@ -26,43 +25,69 @@ type Options = {
   now: () => Instant
 }
 
+/** A message and what came of it. */
+type Segment = { prompt: string | null; rows: TranscriptRow[]; left: number }
+
 /** Reads a conversation from its transcript: what of it the timeline lacks, and how to prove that it is loaded. */
 export async function readConversation(options: Options): Promise<Conversation> {
   const { facts } = options
-  const open = facts.openDelivery
-  let rows: TranscriptRow[] = []
-  let left = 0
-  let prompt: string | null = null
+  const open = new Map<string, OpenDelivery>(facts.openDeliveries.map((each) => [each.id, each]))
+  const fates = new Map<DeliveryId, Fate>()
+  let last: Segment = { prompt: null, rows: [], left: 0 }
+  /** The turn that was cut, where what came too late for it began another one. */
+  let before: Segment | null = null
   let answered: string | null = null
-  let holdsOpen = false
-  const { unreadable } = await readRows(options.path, (row) => {
-    if (row.isSidechain === true) return
-    if (isPrompt(row)) {
-      prompt = row.uuid
-      holdsOpen ||= row.uuid === open?.id
-      rows = []
-      left = 0
-      return
-    }
-    if (row.type === 'assistant' && row.message.model !== '<synthetic>') answered = prompt
-    if (rows.length < ROW_LIMIT) rows.push(row)
-    else left += 1
-  })
-  // Without the open delivery the last message is that of a turn which the timeline holds to its end.
-  const wanted = open === null ? facts.turnCut : holdsOpen
-  const signals = wanted ? recoverRows(rows, left, holdsOpen ? open : null, options) : []
-  return {
-    recovery: {
-      signals,
-      openDelivery: open === null ? null : fateOf(holdsOpen, unreadable),
+  const { unreadable } = await readRows(
+    options.path,
+    (row) => {
+      if (row.isSidechain === true) return
+      if (isPrompt(row)) {
+        const delivery = open.get(row.uuid)
+        if (delivery !== undefined) fates.set(delivery.id, 'delivered')
+        before = delivery?.steer === true && facts.turnCut ? last : null
+        last = { prompt: row.uuid, rows: [], left: 0 }
+        return
+      }
+      if (row.type === 'assistant' && row.message.model !== '<synthetic>') answered = last.prompt
+      if (last.rows.length < ROW_LIMIT) last.rows.push(row)
+      else last.left += 1
     },
-    proof: prompt === null ? null : { uuid: answered ?? prompt, answered: answered !== null },
+    0,
+    (uuid) => {
+      const delivery = open.get(uuid)
+      if (delivery !== undefined) fates.set(delivery.id, 'joined')
+    },
+  )
+  const signals = [
+    ...(before === null ? [] : recoverSegment(before, options)),
+    ...recoverLast(last, open, fates, options),
+  ]
+  for (const { id } of open.values()) {
+    if (!fates.has(id)) fates.set(id, unreadable > 0 ? 'unknown' : 'never')
+  }
+  return {
+    recovery: { signals, fates },
+    proof:
+      last.prompt === null ? null : { uuid: answered ?? last.prompt, answered: answered !== null },
   }
 }
 
-function fateOf(held: boolean, unreadable: number): Recovery['openDelivery'] {
-  if (held) return 'delivered'
-  return unreadable > 0 ? 'unknown' : 'never'
+function recoverLast(
+  last: Segment,
+  open: ReadonlyMap<string, OpenDelivery>,
+  fates: ReadonlyMap<DeliveryId, Fate>,
+  options: Options,
+): DriverSignal[] {
+  const { facts, now } = options
+  const delivery = last.prompt === null ? undefined : open.get(last.prompt)
+  if (delivery === undefined) {
+    // Without what began the cut turn the last message is that of one which the timeline holds to its end.
+    const isLost = [...open.values()].some(({ id, steer }) => !steer && !fates.has(id))
+    return facts.turnCut && !isLost ? recoverSegment(last, options) : []
+  }
+  const signals = recoverSegment(last, options)
+  // Nobody has seen the turn of this delivery yet: it is told whole, with its beginning and its end.
+  return facts.turnCut && !delivery.steer ? signals : asTurn(delivery, signals, now)
 }
 
 /** What people or Ballet said: not a tool's result, not what the runtime wrote in their place. */
@@ -74,12 +99,7 @@ function isPrompt(row: TranscriptRow): boolean {
   return !content.some((block) => block.text?.startsWith('[Request interrupted by user') === true)
 }
 
-function recoverRows(
-  rows: readonly TranscriptRow[],
-  left: number,
-  open: z.infer<typeof OpenDelivery> | null,
-  options: Options,
-): DriverSignal[] {
+function recoverSegment({ rows, left }: Segment, options: Options): DriverSignal[] {
   const { facts, now } = options
   const entries = new EntryMaker(options.cwd, options.mask)
   const stored = new Set(facts.storedRefs)
@@ -140,18 +160,17 @@ function recoverRows(
     const text = `${left} more entries of the cut turn are in the runtime's own record only.`
     signals.push(entries.notice(at, notice('warning', 'recovery.cut', text)))
   }
-  // Nobody has seen the turn of this delivery yet: it is told whole, with its beginning and its end.
-  return open === null || facts.turnCut ? signals : asTurn(open, signals, at, now)
+  return signals
 }
 
 function asTurn(
-  open: z.infer<typeof OpenDelivery>,
+  open: OpenDelivery,
   signals: readonly DriverSignal[],
-  last: Instant,
   now: () => Instant,
 ): DriverSignal[] {
-  const first = signals[0]
-  const begin = first !== undefined && 'at' in first ? first.at : now()
+  const times = signals.flatMap((each) => ('at' in each ? [each.at] : []))
+  const begin = times[0] ?? now()
+  const last = times.at(-1) ?? begin
   return [
     { type: 'turn.started', at: begin, deliveries: [open.id] },
     ...signals,

@@ -71,7 +71,7 @@ describe('resuming a conversation of the real Claude Code', () => {
     // Nothing was lost: nothing is recovered.
     const facts = scene.facts(session.conversation, { turnCut: true, storedRefs: stored })
     const again = await driver.resume(scene.spec, facts, scene.onSignal)
-    expect(again.recovery).toEqual({ signals: [], openDelivery: null })
+    expect(again.recovery).toEqual({ signals: [], fates: new Map() })
     expect(again.session.conversation).toBe(session.conversation)
     await again.session.stop()
 
@@ -99,10 +99,10 @@ describe('resuming a conversation of the real Claude Code', () => {
     await scene.waitForSignal('delivered', 2)
     await kill(session)
     expect(scene.told().filter((line) => line.startsWith('text (cut)'))).toHaveLength(1)
-    const openDelivery = { id: delivery.id, inputs: delivery.inputs }
-    const facts = scene.facts(session.conversation, { openDelivery, turnCut: true, turn: 2 })
+    const openDeliveries = [{ id: delivery.id, inputs: delivery.inputs, steer: false }]
+    const facts = scene.facts(session.conversation, { openDeliveries, turnCut: true, turn: 2 })
     const { session: resumed, recovery } = await driver.resume(scene.spec, facts, scene.onSignal)
-    expect(recovery).toEqual({ signals: [], openDelivery: 'delivered' })
+    expect(recovery).toEqual({ signals: [], fates: new Map([[delivery.id, 'delivered']]) })
     await goOn(resumed, 'Before.')
   })
 
@@ -112,11 +112,11 @@ describe('resuming a conversation of the real Claude Code', () => {
     await session.send(delivery)
     await scene.waitForSignal('delivered')
     await kill(session)
-    const openDelivery = { id: delivery.id, inputs: delivery.inputs }
+    const openDeliveries = [{ id: delivery.id, inputs: delivery.inputs, steer: false }]
     // The turn never reached the timeline: it is told whole.
-    const facts = scene.facts(session.conversation, { openDelivery, turn: 0 })
+    const facts = scene.facts(session.conversation, { openDeliveries, turn: 0 })
     const { session: resumed, recovery } = await driver.resume(scene.spec, facts, scene.onSignal)
-    expect(recovery.openDelivery).toBe('delivered')
+    expect(recovery.fates.get(delivery.id)).toBe('delivered')
     expect(tell(recovery.signals)).toEqual([
       'turn.started 1',
       expect.stringMatching(/^turn.ended killed/),
@@ -131,10 +131,10 @@ describe('resuming a conversation of the real Claude Code', () => {
     await scene.waitForSignal('delivered')
     await kill(session)
     const lost = deliveryOf('Lost words.')
-    const openDelivery = { id: lost.id, inputs: lost.inputs }
-    const facts = scene.facts(session.conversation, { openDelivery, turnCut: true, turn: 2 })
+    const openDeliveries = [{ id: lost.id, inputs: lost.inputs, steer: false }]
+    const facts = scene.facts(session.conversation, { openDeliveries, turnCut: true, turn: 2 })
     const { session: resumed, recovery } = await driver.resume(scene.spec, facts, scene.onSignal)
-    expect(recovery).toEqual({ signals: [], openDelivery: 'never' })
+    expect(recovery).toEqual({ signals: [], fates: new Map([[lost.id, 'never']]) })
     await goOn(resumed, 'Kept.')
     expect(JSON.stringify(model.requests().at(-1)?.messages)).not.toContain('Lost words.')
   })
@@ -145,7 +145,7 @@ describe('resuming a conversation of the real Claude Code', () => {
     const facts = scene.facts(session.conversation, { turn: 0 })
     const { session: resumed, recovery } = await driver.resume(scene.spec, facts, scene.onSignal)
     expect(resumed.conversation).toBe(session.conversation)
-    expect(recovery).toEqual({ signals: [], openDelivery: null })
+    expect(recovery).toEqual({ signals: [], fates: new Map() })
     await resumed.send(deliveryOf(scripted('Hello.', [{ text: 'Hi.' }])))
     await scene.waitForSignal('turn.ended')
     await resumed.stop()

@@ -68,7 +68,8 @@ async function startAnew(
   onSignal: (signal: DriverSignal) => void,
   path: string | null,
 ): Promise<{ session: ClaudeCodeSession; recovery: Recovery }> {
-  const wasKept = facts.turn > 1 || (facts.turn === 1 && facts.openDelivery === null)
+  const wasKept =
+    facts.turn > 1 || (facts.turn === 1 && facts.openDeliveries.every(({ steer }) => steer))
   if (wasKept) {
     throw conversationLost(
       path === null
@@ -86,7 +87,10 @@ async function startAnew(
   })
   return {
     session,
-    recovery: { signals: [], openDelivery: facts.openDelivery === null ? null : 'never' },
+    recovery: {
+      signals: [],
+      fates: new Map(facts.openDeliveries.map(({ id }) => [id, 'never' as const])),
+    },
   }
 }
 

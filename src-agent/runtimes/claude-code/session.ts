@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Delivery, ProcessIdentity } from '../../../src-shared/agent-wire.ts'
-import type { Instant, RequestId } from '../../../src-shared/ids.ts'
+import type { DeliveryId, Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import {
   endProcesses,
@@ -42,6 +42,7 @@ export type SessionOptions = {
 /** How long a written message may take to begin its turn. */
 const BEGIN_LIMIT_MS = 60_000
 const INTERRUPT_ANSWER_MS = 2_000
+const TAKE_BACK_MS = 500
 const INTERRUPT_END_MS = 3_000
 /** When tools that outlived an interrupt are killed; what is left of a second is for the killing. */
 const TOOLS_GRACE_MS = 400
@@ -53,6 +54,8 @@ const STOP_TURN_MS = 1_000
 const STOP_EXIT_MS = 1_000
 const END_TREE = { graceMs: 1_000, limitMs: 10_000 }
 const KILL_TREE = { graceMs: 0, limitMs: 10_000 }
+const Cancelled = z.looseObject({ cancelled: z.boolean() })
+
 const GO_ON_HINT = 'Send a message: the same conversation goes on.'
 
 /** One conversation of Claude Code, held open between its turns. */
@@ -63,7 +66,7 @@ export class ClaudeCodeSession implements RuntimeSession {
   readonly #process: RuntimeProcess
   readonly #normalizer: Normalizer
   readonly #requests = new PermissionRequests()
-  #watch: DeliveryWatch | null = null
+  readonly #watches = new Map<DeliveryId, DeliveryWatch>()
   #stopping: Promise<void> | null = null
   #sweeping: Promise<void> = Promise.resolve()
   /** Helpers of the runtime that ran before the turn; an interrupt leaves them. */
@@ -107,7 +110,7 @@ export class ClaudeCodeSession implements RuntimeSession {
     try {
       await this.#process.write({
         type: 'user',
-        message: { role: 'user', content: messageText(delivery) },
+        message: { role: 'user', content: messageContent(delivery) },
         parent_tool_use_id: null,
         uuid: delivery.id,
       })
@@ -115,19 +118,67 @@ export class ClaudeCodeSession implements RuntimeSession {
       this.#normalizer.unexpect()
       throw notWritten(error instanceof Error ? error.message : String(error))
     }
-    this.#watch = new DeliveryWatch({
-      place: this.#options.place,
-      delivery: delivery.id,
+    this.#watch(delivery.id, mark)
+    if (this.#normalizer.expectsTurn) this.#limitBegin()
+  }
+
+  async steer(delivery: z.infer<typeof Delivery>): Promise<void> {
+    const mark = await markTranscript(this.#options.place)
+    if (this.#process.gone || this.#stopping !== null) throw notWritten('it does not run any more')
+    if (!this.#normalizer.turnRuns) throw notWritten('no turn is running')
+    if (this.#normalizer.isInterrupting) throw notWritten('the turn is being ended')
+    // It would join the two, and record only one of them under its own id.
+    if (this.#normalizer.expectsTurn) throw notWritten('it has not taken the message before it yet')
+    this.#normalizer.steer(delivery.id)
+    try {
+      await this.#process.write({
+        type: 'user',
+        message: { role: 'user', content: messageContent(delivery) },
+        parent_tool_use_id: null,
+        uuid: delivery.id,
+        priority: 'next',
+      })
+    } catch (error) {
+      this.#normalizer.unsteer()
+      throw notWritten(error instanceof Error ? error.message : String(error))
+    }
+    this.#watch(delivery.id, mark)
+  }
+
+  #watch(delivery: DeliveryId, mark: Awaited<ReturnType<typeof markTranscript>>): void {
+    const { place, now } = this.#options
+    const watch = new DeliveryWatch({
+      place,
+      delivery,
       mark,
-      found: () =>
-        this.#emit([{ type: 'delivered', at: this.#options.now(), deliveries: [delivery.id] }]),
+      found: (how) => {
+        this.#watches.delete(delivery)
+        if (how === 'steered') this.#emit(this.#normalizer.joined(delivery, now()))
+        this.#emit([{ type: 'delivered', at: now(), deliveries: [delivery] }])
+      },
     })
-    void this.#run(this.#watch)
-    if (this.#normalizer.expectsTurn) {
-      this.#beginTimer = setTimeout(
-        () => void this.#giveUp('did not begin a turn for the message'),
-        BEGIN_LIMIT_MS,
-      )
+    this.#watches.set(delivery, watch)
+    void this.#run(watch)
+  }
+
+  #limitBegin(): void {
+    this.#clearBeginTimer()
+    this.#beginTimer = setTimeout(
+      () => void this.#giveUp('did not begin a turn for the message'),
+      BEGIN_LIMIT_MS,
+    )
+  }
+
+  /** Else the runtime would begin a turn with it as soon as the running one is ended. */
+  async #takeBackSteered(): Promise<void> {
+    const { steered } = this.#normalizer
+    if (steered === null) return
+    try {
+      const request = { subtype: 'cancel_async_message', message_uuid: steered }
+      const answer = Cancelled.parse(await this.#process.control(request, TAKE_BACK_MS))
+      if (answer.cancelled) this.#emit(this.#normalizer.withdrawn(steered, this.#options.now()))
+    } catch {
+      // It may still have it: what it tells next, or its record, says so.
     }
   }
 
@@ -136,6 +187,7 @@ export class ClaudeCodeSession implements RuntimeSession {
     if (!this.#normalizer.turnRuns && !this.#normalizer.expectsTurn) return
     this.#normalizer.interrupting()
     this.#sweeping = this.#sweepTools()
+    await this.#takeBackSteered()
     await this.#endTurn()
     await this.#sweeping
   }
@@ -159,6 +211,7 @@ export class ClaudeCodeSession implements RuntimeSession {
       this.#normalizer.interrupting()
       this.#normalizer.endTurnAs({ reason: 'interrupted' })
       const ended = this.#nextTurnEnd()
+      await this.#takeBackSteered()
       // A runtime that does not answer is ended below.
       await this.#process.control({ subtype: 'interrupt' }, STOP_TURN_MS).catch(() => undefined)
       await Promise.race([ended, sleep(STOP_TURN_MS)])
@@ -196,6 +249,12 @@ export class ClaudeCodeSession implements RuntimeSession {
   #emit(signals: readonly DriverSignal[]): void {
     for (const signal of signals) {
       if (signal.type === 'turn.started') this.#clearBeginTimer()
+      if (signal.type === 'withdrawn') {
+        for (const id of signal.deliveries) {
+          this.#watches.get(id)?.forget()
+          this.#watches.delete(id)
+        }
+      }
       this.#options.onSignal(signal)
       if (signal.type === 'turn.ended') this.#afterTurn()
     }
@@ -203,7 +262,10 @@ export class ClaudeCodeSession implements RuntimeSession {
 
   #afterTurn(): void {
     this.#requests.clear()
-    this.#watch?.turnOver()
+    for (const [id, watch] of this.#watches) {
+      if (id !== this.#normalizer.steered) watch.turnOver()
+    }
+    if (this.#normalizer.steered !== null) this.#limitBegin()
     for (const resolve of this.#turnEnded.splice(0)) resolve()
     // Reading every process of the machine must not delay a message that follows at once.
     setTimeout(() => {
@@ -350,7 +412,7 @@ export class ClaudeCodeSession implements RuntimeSession {
   async #exited(exit: Exit): Promise<void> {
     const { now, onSignal, marker } = this.#options
     this.#clearBeginTimer()
-    await this.#watch?.stop().catch(() => undefined)
+    for (const watch of this.#watches.values()) await watch.stop().catch(() => undefined)
     const detail = describeExit(exit, this.#process.stderr)
     this.#emit(this.#normalizer.died(now(), detail, GO_ON_HINT))
     let survivors = ''
@@ -370,10 +432,23 @@ export class ClaudeCodeSession implements RuntimeSession {
   }
 }
 
+/** A message as the runtime takes it: its text, or blocks where there are images. */
+function messageContent(delivery: z.infer<typeof Delivery>): unknown {
+  const text = messageText(delivery)
+  const { images = [] } = delivery
+  if (images.length === 0) return text
+  return [
+    ...(text === '' ? [] : [{ type: 'text', text }]),
+    ...images.map(({ mediaType, data }) => ({
+      type: 'image',
+      source: { type: 'base64', media_type: mediaType, data },
+    })),
+  ]
+}
+
 /** A leading slash would make a command of the message. */
 export function messageText(delivery: Pick<z.infer<typeof Delivery>, 'text' | 'preface'>): string {
-  const text =
-    delivery.preface === undefined ? delivery.text : `${delivery.preface}\n\n${delivery.text}`
+  const text = [delivery.preface ?? '', delivery.text].filter((part) => part !== '').join('\n\n')
   return text.startsWith('/') ? `\n${text}` : text
 }
 

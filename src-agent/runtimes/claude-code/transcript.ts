@@ -30,6 +30,12 @@ export const TranscriptRow = z.looseObject({
 })
 export type TranscriptRow = z.infer<typeof TranscriptRow>
 
+/** A message that a running turn took: it is no row of its own, but an attachment to what came before. */
+const SteeredRow = z.looseObject({
+  type: z.literal('attachment'),
+  attachment: z.looseObject({ type: z.literal('queued_command'), source_uuid: z.string() }),
+})
+
 /** A longer slug is cut and gets a hash, which differs between versions. */
 const LONGEST_SLUG = 200
 
@@ -60,13 +66,15 @@ export function slugOf(path: string): string {
 }
 
 /**
- * Reads the rows of messages from a byte offset on, in order, one at a time. Resolves with the number of rows
- * that were too long to read. Rejects with the system's error when the file cannot be read.
+ * Reads the rows of messages from a byte offset on, in order, one at a time; `onSteered` gets the uuid of each
+ * message that a running turn took. Resolves with the number of rows that were too long to read. Rejects with the
+ * system's error when the file cannot be read.
  */
 export async function readRows(
   path: string,
   onRow: (row: TranscriptRow) => void,
   fromByte = 0,
+  onSteered: (uuid: string) => void = () => undefined,
 ): Promise<{ unreadable: number }> {
   let unreadable = 0
   const framer = new LineFramer((line) => {
@@ -75,7 +83,9 @@ export async function readRows(
       return
     }
     const row = parseRow(line.text)
-    if (row !== null) onRow(row)
+    if (row === null) return
+    if (row.type === 'attachment') onSteered(row.attachment.source_uuid)
+    else onRow(row)
   })
   for await (const chunk of createReadStream(path, { start: fromByte })) {
     framer.push(chunk as Buffer)
@@ -95,15 +105,25 @@ export async function transcriptSize(path: string | null): Promise<number> {
   }
 }
 
-/** Whether a user message with this uuid is in the part of the file that begins at the offset. */
-export async function holdsMessage(path: string, uuid: string, fromByte: number): Promise<boolean> {
-  let found = false
+/**
+ * How a user message with this uuid is in the part of the file that begins at the offset: as the `prompt` of a turn,
+ * as what a turn took while it ran, or not at all.
+ */
+export async function holdsMessage(
+  path: string,
+  uuid: string,
+  fromByte: number,
+): Promise<'prompt' | 'steered' | null> {
+  let found: 'prompt' | 'steered' | null = null
   await readRows(
     path,
     (row) => {
-      if (row.type === 'user' && row.uuid === uuid) found = true
+      if (row.type === 'user' && row.uuid === uuid) found = 'prompt'
     },
     fromByte,
+    (steered) => {
+      if (steered === uuid) found = 'steered'
+    },
   )
   return found
 }
@@ -122,11 +142,11 @@ export async function holdsMessageOnce(
   return count === 1
 }
 
-const MESSAGE_TYPE = /"type":"(?:user|assistant)"/
+const READ_TYPE = /"type":"(?:user|assistant|queued_command)"/
 
-function parseRow(text: string): TranscriptRow | null {
+function parseRow(text: string): TranscriptRow | z.infer<typeof SteeredRow> | null {
   // Most of a file are long rows of other types: they are not worth parsing.
-  if (!MESSAGE_TYPE.test(text)) return null
+  if (!READ_TYPE.test(text)) return null
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -134,7 +154,7 @@ function parseRow(text: string): TranscriptRow | null {
     // A row that a kill cut in the middle. The runtime skips it too.
     return null
   }
-  const row = TranscriptRow.safeParse(value)
+  const row = z.union([TranscriptRow, SteeredRow]).safeParse(value)
   return row.success ? row.data : null
 }
 

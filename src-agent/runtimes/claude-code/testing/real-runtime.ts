@@ -139,7 +139,7 @@ export class Scene {
   facts(conversation: string, facts: Partial<ResumeFacts>): ResumeFacts {
     return {
       conversation,
-      openDelivery: null,
+      openDeliveries: [],
       openCalls: [],
       storedRefs: [],
       turnCut: false,

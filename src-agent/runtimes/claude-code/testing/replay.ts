@@ -78,6 +78,9 @@ function tellOne(signal: DriverSignal, live: boolean): string[] {
       const detail = signal.detail === undefined ? '' : `: ${signal.detail.split('\n')[0]}`
       return [`turn.ended ${signal.reason}${detail}`]
     }
+    case 'turn.joined':
+    case 'withdrawn':
+      return [`${signal.type} ${signal.deliveries.length}`]
     case 'delivered':
       return [`delivered ${signal.deliveries.length}`]
     case 'live':

@@ -1,0 +1,41 @@
+import { accept } from '../../src-shared/refusal.ts'
+import { Settings, type SettingsChange } from '../../src-shared/settings.ts'
+import { receiptOf } from '../commit/committer.ts'
+import type { Calls } from '../core.ts'
+import type { CallContext } from './context.ts'
+
+export function settingsCalls({
+  committer,
+  fleet,
+  ports,
+  records,
+}: CallContext): Calls['settings'] {
+  const { settings } = ports
+  return {
+    show: async () => accept(settings.current),
+
+    edit: async ({ commandId, ...change }) => {
+      const receipt = receiptOf('settings.edit', commandId, Settings)
+      const earlier = await committer.earlier(receipt)
+      if (earlier !== undefined) return earlier
+      const next = await settings.change((current) => differing(current, change))
+      fleet.resize(next.agents)
+      records.settingsChanged()
+      if (receipt === undefined) return accept(next)
+      return committer.transact(async () => accept({ change: null, answer: next }), receipt)
+    },
+  }
+}
+
+function differing(current: Settings, change: SettingsChange): Partial<Settings> {
+  const { agents, theme, passEnv, runtimePaths } = change
+  const paths = Object.entries({ ...current.runtimePaths, ...runtimePaths }).filter(
+    ([, path]) => path !== null,
+  )
+  return {
+    ...(agents === undefined ? {} : { agents }),
+    ...(theme === undefined ? {} : { theme }),
+    ...(passEnv === undefined ? {} : { passEnv: [...new Set(passEnv)] }),
+    ...(runtimePaths === undefined ? {} : { runtimePaths: Object.fromEntries(paths) }),
+  }
+}
