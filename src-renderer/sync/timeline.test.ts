@@ -144,6 +144,38 @@ describe('a session’s timeline', () => {
     expect(view().first).toBe(156)
   })
 
+  it('takes nothing twice that came while a page further down was loaded', async () => {
+    let holds = false
+    const held: (() => void)[] = []
+    const { host, session, timeline, draw, view } = setUp((of) => {
+      const client = of.client()
+      const follow: Client['timeline']['follow'] = async (...args) => {
+        const answer = await client.timeline.follow(...args)
+        if (holds) await new Promise<void>((resolve) => held.push(resolve))
+        return answer
+      }
+      return { ...client, timeline: { ...client.timeline, follow } }
+    })
+    host.timeline(session).events.push(...numbered(session, longBodies(5_000)))
+    timeline.start()
+    await until(() => view().phase === 'ready', draw)
+    timeline.setFollowing(false)
+    while (view().first > 800 && view().pageFailed === null) await timeline.loadAbove()
+    host.append(session, storyBodies().slice(0, 1))
+    await until(() => view().hostLast === 5_001, draw)
+    holds = true
+    host.append(session, storyBodies().slice(1, 4))
+    await until(() => held.length === 1, draw)
+    for (let page = 0; page < 10; page += 1) await timeline.loadBelow()
+    holds = false
+    held.shift()?.()
+    host.append(session, storyBodies().slice(4, 5))
+    await until(() => view().last === 5_005, draw)
+    const whole = new RowBuilder()
+    whole.add(host.timeline(session).events.slice(view().first - 1))
+    expect(view().rows).toEqual(whole.rows())
+  })
+
   it('holds a bounded number of events, and finds the others again', async () => {
     const { host, session, timeline, draw, view } = setUp()
     host.timeline(session).events.push(...numbered(session, longBodies(5_000)))

@@ -120,6 +120,8 @@ export class SessionTimeline {
         limit: PAGE,
       })
       if (this.#lastHeld() !== last) return
+      // What came since the follower was last answered is in this page; its next answer tells it again.
+      this.#hostLast = Math.max(this.#hostLast, page.last)
       const events = this.#events.concat(page.events)
       this.#replaceEvents(events.length > KEPT + SLACK ? events.slice(-KEPT) : events)
     })
