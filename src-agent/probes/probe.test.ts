@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { access, writeFile } from 'node:fs/promises'
+import { access, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Probe, SessionMarker } from '../../src-shared/agent-wire.ts'
 import { systemClock } from '../port/clock.ts'
 import { processesWith, spawnMarked } from '../process-tree/index.ts'
+import { scratchDirOf } from '../session-loop/context.ts'
 import { RecordingDriver } from '../session-loop/recording-driver.ts'
 import { openWorkspace } from '../workspace/clone.ts'
 import { makeSample, never, type Sample, writeFiles } from '../workspace/sample-repository.ts'
@@ -97,7 +98,7 @@ it('the probe of runtimes finds git and asks the drivers', async () => {
   })
 })
 
-it('the probe that reaps ends what carries a marker, and nothing else', async () => {
+it('the probe that reaps ends what carries a marker and removes its scratch folder, and nothing else', async () => {
   sample = await makeSample()
   const makeMarker = () =>
     SessionMarker.parse({ session: randomUUID(), nonce: randomBytes(8).toString('hex') })
@@ -105,11 +106,13 @@ it('the probe that reaps ends what carries a marker, and nothing else', async ()
   const env = { PATH: process.env.PATH ?? '' }
   for (const marker of [mine, other]) {
     await spawnMarked('sleep', ['300'], { cwd: sample.folder, env, marker })
+    await writeFiles(scratchDirOf(sample.dataDir, marker.nonce), { 'prompt.md': 'x' })
   }
   const found = await probe({ kind: 'reap', markers: [mine] })
   expect(found.finding).toMatchObject({ kind: 'reap', ended: [{ pid: expect.any(Number) }] })
   expect(await processesWith([mine])).toEqual([])
   expect(await processesWith([other])).toHaveLength(1)
+  expect(await readdir(join(sample.dataDir, 'scratch'))).toEqual([other.nonce])
   await probe({ kind: 'reap', markers: [other] })
 })
 

@@ -4,7 +4,9 @@ import { createGit } from '../git/run.ts'
 import type { Clock } from '../port/clock.ts'
 import { endTree } from '../process-tree/index.ts'
 import type { Drivers } from '../runtimes/registry.ts'
+import { scratchDirOf } from '../session-loop/context.ts'
 import { refusalOf } from '../workspace/failure.ts'
+import { removeTree } from '../workspace/folders.ts'
 import { removeIfPushed } from '../workspace/removal.ts'
 import { probeRemote } from './remote.ts'
 import { probeRuntimes } from './runtimes.ts'
@@ -54,6 +56,10 @@ async function find(
       return probeRuntimes(git, drivers, { paths: probe.paths, cwd: dataDir })
     case 'reap': {
       const ended = await endTree(probe.markers, { graceMs: 0, limitMs })
+      // Left by agents that were killed; a folder that stays harms nobody.
+      for (const { nonce } of probe.markers) {
+        await removeTree(scratchDirOf(dataDir, nonce)).catch(() => undefined)
+      }
       return { kind: 'reap', ended }
     }
     case 'workspace.remove': {

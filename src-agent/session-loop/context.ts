@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import type { AgentItem, SessionGrant, SessionSpec } from '../../src-shared/agent-wire.ts'
-import type { LeaseId } from '../../src-shared/ids.ts'
 import type { AgentEventBody } from '../../src-shared/timeline.ts'
 import { createGit, type Git } from '../git/run.ts'
 import type { Clock } from '../port/clock.ts'
@@ -59,7 +58,7 @@ export function createContext(options: ContextOptions): LoopContext {
     },
     marker: { session: spec.session, nonce: spec.nonce },
     report: timelineReport(outgoing, clock, spec.resume !== null),
-    scratchDir: scratchDirOf(dataDir, spec.lease),
+    scratchDir: scratchDirOf(dataDir, spec.nonce),
   }
 }
 
@@ -71,8 +70,9 @@ export function sessionEnvironment(
   return Object.fromEntries(Object.entries(merged).filter(([name]) => !name.startsWith('BALLET_')))
 }
 
-function scratchDirOf(dataDir: string, lease: LeaseId): string {
-  return join(dataDir, 'scratch', lease)
+/** Each lease has a nonce of its own, so who knows a lease's marker knows its folder. */
+export function scratchDirOf(dataDir: string, nonce: Marker['nonce']): string {
+  return join(dataDir, 'scratch', nonce)
 }
 
 export function driverSpecOf(
