@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ORPCError } from '@orpc/client'
+import { Refusal } from '../../src-shared/refusal.ts'
+import type { BalletClient } from '../support/ballet-client.ts'
+import type { DesktopApp } from '../support/desktop-app.ts'
+import { startServing } from '../support/headless-host.ts'
+import type { Workbench } from '../support/workbench.ts'
+import type { BlowLog } from './log.ts'
+
+/** One life of a host. */
+export type Life = {
+  readonly client: BalletClient
+  readonly pid: number
+  readonly app?: DesktopApp
+  kill(): Promise<void>
+  /** As a person ends it. */
+  end(): Promise<void>
+  isRunning(): boolean
+  stderr(): string
+}
+
+export type Answer<T> =
+  | { readonly kind: 'done'; readonly value: T }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+
+export type HostKind = 'headless' | 'desktop'
+
+/** How long a host may be away before a call that waits for it is lost. */
+const AWAY_LIMIT_MS = 45_000
+
+/** A host that is killed and started again on one data folder, and a way to call it through all of that. */
+export class HostUnderBlows {
+  readonly #bench: Workbench
+  readonly #log: BlowLog
+  readonly #kind: HostKind
+  readonly #agents: number
+  #life: Life | null = null
+  /** Deaths and starts, one after the other. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    bench: Workbench,
+    log: BlowLog,
+    options: { readonly kind: HostKind; readonly agents: number },
+  ) {
+    this.#bench = bench
+    this.#log = log
+    this.#kind = options.kind
+    this.#agents = options.agents
+  }
+
+  get kind(): HostKind {
+    return this.#kind
+  }
+
+  /** The running host; null while none serves. */
+  get life(): Life | null {
+    return this.#life?.isRunning() === true ? this.#life : null
+  }
+
+  /** Makes a host run, after every death that is under way. */
+  up(): Promise<Life> {
+    return this.#inTurn(async () => {
+      if (this.#life?.isRunning() === true) return this.#life
+      this.#life = await this.#begin()
+      this.#log.say(`the host serves (${this.#life.pid})`)
+      return this.#life
+    })
+  }
+
+  /** Ends the host in this way, stays away for a while, and starts it again. */
+  async down(how: 'kill' | 'end', awayMs: number): Promise<void> {
+    await this.#inTurn(async () => {
+      const life = this.#life
+      if (life?.isRunning() !== true) return
+      this.#life = null
+      this.#log.say(`${how === 'kill' ? 'kill -9 of' : 'an orderly end of'} the host ${life.pid}`)
+      await (how === 'kill' ? life.kill() : life.end())
+      await sleep(awayMs)
+    })
+    await this.up()
+  }
+
+  /** Kills the host, and the next one while it starts. */
+  async downTwice(startMs: number): Promise<void> {
+    await this.#inTurn(async () => {
+      const life = this.#life
+      if (life?.isRunning() !== true) return
+      this.#life = null
+      this.#log.say(`kill -9 of the host ${life.pid}, and of the next after ${startMs} ms`)
+      await life.kill()
+      const { dataDir, env } = this.#bench
+      const next = startServing({ dataDir, env, agents: this.#agents })
+      await sleep(startMs)
+      next.child.kill('SIGKILL')
+      await next.exited
+    })
+    await this.up()
+  }
+
+  /**
+   * Asks the host; while it is away, and when it dies under the question, asks again. So `ask` must be a question that
+   * may be asked twice.
+   * @throws Error when no host answers within the limit
+   */
+  async call<T>(what: string, ask: (client: BalletClient) => Promise<T>): Promise<Answer<T>> {
+    const deadline = performance.now() + AWAY_LIMIT_MS
+    for (;;) {
+      const { life } = this
+      try {
+        if (life !== null) return { kind: 'done', value: await ask(life.client) }
+      } catch (error) {
+        const refusal = refusalIn(error)
+        // A refusal that came while the host went down may be of the going down.
+        if (refusal !== undefined && this.life === life) return { kind: 'refused', refusal }
+        if (error instanceof ORPCError && refusal === undefined && this.life === life) throw error
+      }
+      if (performance.now() > deadline) throw new Error(`No host answered: ${what}`)
+      await sleep(20)
+    }
+  }
+
+  /** As `call`, for what is never refused. */
+  async ask<T>(what: string, ask: (client: BalletClient) => Promise<T>): Promise<T> {
+    const answer = await this.call(what, ask)
+    if (answer.kind === 'done') return answer.value
+    throw new Error(`${what} was refused: ${JSON.stringify(answer.refusal)}`)
+  }
+
+  async #begin(): Promise<Life> {
+    if (this.#kind === 'headless') {
+      const host = await this.#bench.host({ agents: this.#agents })
+      return { ...host, end: async () => void (await host.stop()) }
+    }
+    const app = await this.#bench.desktop()
+    // A window that crashed asks what to do; the answer is to load it again.
+    await app.app.evaluate(({ dialog }) => {
+      dialog.showMessageBox = async () => ({ response: 0, checkboxChecked: false })
+    })
+    return {
+      app,
+      client: await app.client(),
+      pid: app.pid,
+      kill: app.kill,
+      end: app.quit,
+      isRunning: app.isRunning,
+      stderr: () => '',
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => undefined)
+    return done
+  }
+}
+
+function refusalIn(error: unknown): Refusal | undefined {
+  if (!(error instanceof ORPCError) || error.code !== 'REFUSED') return undefined
+  return Refusal.safeParse(error.data).data
+}

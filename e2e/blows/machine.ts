@@ -1,0 +1,180 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import type { Agent, Session } from '../../src-shared/records.ts'
+import type { TimelineEvent } from '../../src-shared/timeline.ts'
+import type { GitRemote } from '../support/git-remote.ts'
+import {
+  descendantsOf,
+  listProcesses,
+  type ProcessInfo,
+  processesWithVariable,
+} from '../support/process-tree.ts'
+import { ofKind } from '../support/watch.ts'
+import type { Workbench } from '../support/workbench.ts'
+import type { Life } from './host-under-blows.ts'
+
+/** How long what was ended may take to be gone. */
+const GOING_MS = 5_000
+
+type Rows = { readonly sessions: readonly Session[]; readonly agents: readonly Agent[] }
+
+/**
+ * What runs and lies on the machine against what the rows say; waits for what is about to go, and for agents to say
+ * what they have now.
+ */
+export async function machineFaults(bench: Workbench, life: Life): Promise<string[]> {
+  const deadline = performance.now() + GOING_MS
+  for (;;) {
+    const [sessions, agents] = await Promise.all([
+      life.client.sessions.list(),
+      life.client.agents.list(),
+    ])
+    const faults = [
+      ...(await processFaults(bench, life, { sessions, agents })),
+      ...(await folderFaults(bench, sessions)),
+    ]
+    if (faults.length === 0 || performance.now() > deadline) return faults
+    await sleep(100)
+  }
+}
+
+async function processFaults(bench: Workbench, life: Life, rows: Rows): Promise<string[]> {
+  const faults: string[] = []
+  const [mine, below, all] = await Promise.all([
+    bench.processes(),
+    descendantsOf(life.pid),
+    listProcesses(),
+  ])
+  const family = new Set([life.pid, ...below.map(({ pid }) => pid)])
+  for (const info of mine) {
+    if (!family.has(info.pid)) faults.push(`left over: ${shown(info)}`)
+    if (/^sleep /u.test(info.command)) faults.push(`a tool still runs: ${shown(info)}`)
+  }
+  const alive = new Set(all.map(({ pid }) => pid))
+  for (const { id, pid, session, runtimePids } of rows.agents) {
+    if (pid === null || !alive.has(pid)) faults.push(`${id} says process ${pid}, which is gone`)
+    const held = rows.sessions.find((each) => each.id === session)
+    const marked = mine.filter(
+      ({ parent, command }) => parent === pid && /stream-json/u.test(command),
+    )
+    if (held !== undefined && marked.length !== 1) {
+      faults.push(`${id} holds ${held.ticket} (${held.state}) with ${marked.length} runtimes`)
+    }
+    if (held === undefined && marked.length > 0) faults.push(`${id} holds nothing and a runtime`)
+    for (const runtime of runtimePids) {
+      if (!alive.has(runtime)) faults.push(`${id} says runtime ${runtime}, which is gone`)
+    }
+  }
+  for (const session of rows.sessions.filter(({ agent }) => agent === null)) {
+    for (const info of await markedWith(session)) {
+      faults.push(`${session.ticket} is ${session.state}, and there runs ${shown(info)}`)
+    }
+  }
+  return faults
+}
+
+function markedWith({ id }: Session): Promise<ProcessInfo[]> {
+  return processesWithVariable('BALLET_SESSION', (mark) => mark.startsWith(`${id}:`))
+}
+
+async function folderFaults(bench: Workbench, sessions: readonly Session[]): Promise<string[]> {
+  const faults: string[] = []
+  const root = join(bench.dataDir, 'workspaces')
+  const there = new Set((await namesIn(root)).map((name) => join(root, name)))
+  for (const { ticket, state, workspace } of sessions) {
+    if (workspace !== null && !there.has(workspace)) {
+      faults.push(`${ticket} (${state}) says ${workspace}, which is not there`)
+    }
+  }
+  const said = new Set(sessions.map(({ workspace }) => workspace))
+  for (const path of there) if (!said.has(path)) faults.push(`no session says ${path}`)
+  for (const name of await namesIn(join(bench.dataDir, 'spool'))) {
+    faults.push(`left in the spool: ${name}`)
+  }
+  const scratch = await namesIn(join(bench.dataDir, 'scratch'))
+  const held = sessions.filter(({ agent }) => agent !== null).length
+  if (scratch.length > held) faults.push(`${scratch.length} scratch folders for ${held} sessions`)
+  return faults
+}
+
+/** What a finished session wrote is on its branch. */
+export async function workFaults(
+  remote: GitRemote,
+  session: Session,
+  events: readonly TimelineEvent[],
+): Promise<string[]> {
+  const done = new Set(
+    ofKind(events, 'tool.result').flatMap(({ callId, status }) =>
+      status === 'ok' ? [callId] : [],
+    ),
+  )
+  const written = ofKind(events, 'tool.call').flatMap(({ callId, name, input }) => {
+    const file = /"file_path":"[^"]*\/(file-[^"/]+)"/u.exec(input)?.[1]
+    return name === 'Write' && file !== undefined && done.has(callId) ? [file] : []
+  })
+  if (written.length === 0) return []
+  const branches = await remote.branches()
+  if (!branches.includes(session.branch))
+    return [`${session.ticket}: ${session.branch} is not pushed`]
+  const files = new Set(await remote.listFiles(session.branch))
+  return written
+    .filter((file) => !files.has(file))
+    .map((file) => `${session.ticket}: ${file} is not on ${session.branch}`)
+}
+
+/** What was asked of sessions that an agent holds, and is not done yet; no client sees that. */
+export function pendingIn(dataDir: string): string[] {
+  const db = new Database(join(dataDir, 'ballet.sqlite'), { readonly: true })
+  try {
+    const rows = db
+      .prepare<[], { id: string; pending: string }>(
+        'SELECT id, pending FROM session WHERE pending IS NOT NULL AND lease_id IS NOT NULL',
+      )
+      .all()
+    return rows.map(({ id, pending }) => `${id} is to ${pending}`)
+  } finally {
+    db.close()
+  }
+}
+
+/** The database itself, and rows that no client sees. */
+export function databaseFaults(dataDir: string): string[] {
+  const db = new Database(join(dataDir, 'ballet.sqlite'), { readonly: true })
+  try {
+    const faults: string[] = []
+    const check = db.pragma('integrity_check', { simple: true })
+    if (check !== 'ok') faults.push(`the database: ${String(check)}`)
+    const open = db
+      .prepare(
+        `SELECT lease.id FROM lease LEFT JOIN session ON session.lease_id = lease.id
+         WHERE lease.ended_at IS NULL AND session.id IS NULL`,
+      )
+      .all()
+    if (open.length > 0) faults.push(`${open.length} leases go on without a session`)
+    const unreaped = db.prepare('SELECT id FROM lease WHERE ended_at IS NOT NULL AND reaped = 0')
+    const left = unreaped.all().length
+    if (left > 0) faults.push(`${left} ended leases are not looked after`)
+    const gone = db
+      .prepare(
+        `SELECT session.id FROM session LEFT JOIN lease ON lease.id = session.lease_id
+         WHERE session.lease_id IS NOT NULL AND (lease.id IS NULL OR lease.ended_at IS NOT NULL)`,
+      )
+      .all()
+    if (gone.length > 0) faults.push(`${gone.length} sessions say a lease that has ended`)
+    const effects = db.prepare('SELECT effect FROM outbox').all().length
+    if (effects > 0) faults.push(`${effects} effects are still in the outbox`)
+    return faults
+  } finally {
+    db.close()
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => [])
+}
+
+function shown({ pid, command }: ProcessInfo): string {
+  return `${pid} ${command.slice(0, 120)}`
+}

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Agent, Session } from '../../src-shared/records.ts'
+import type { BalletClient } from '../support/ballet-client.ts'
+import { answerOne, type Scene } from './deeds.ts'
+import { pendingIn } from './machine.ts'
+import type { Random } from './random.ts'
+
+export type AtRest = { readonly sessions: readonly Session[]; readonly agents: readonly Agent[] }
+
+const REST_LIMIT_MS = 60_000
+
+/**
+ * Waits until nothing is under way any more: agents up, every session waiting, stopped, over, or in the queue for an
+ * agent that is not free. What asks for permission is answered.
+ * @throws Error with what does not come to rest
+ */
+export async function comeToRest(scene: Scene, dataDir: string, random: Random): Promise<AtRest> {
+  const { host } = scene
+  const deadline = performance.now() + REST_LIMIT_MS
+  let calm = 0
+  let unrest: readonly string[] = []
+  while (performance.now() < deadline) {
+    await host.up()
+    await answerOne(scene, random)
+    const { seen, reasons } = await host.ask('the state of everything', look)
+    unrest = [...reasons, ...pendingIn(dataDir)]
+    calm = unrest.length === 0 ? calm + 1 : 0
+    // What has just been stored may be about to begin something.
+    if (calm === 3) return seen
+    await sleep(calm > 0 ? 40 : 80)
+  }
+  throw new Error(`It does not come to rest in ${REST_LIMIT_MS / 1_000} s:\n${unrest.join('\n')}`)
+}
+
+async function look(client: BalletClient): Promise<{ seen: AtRest; reasons: string[] }> {
+  const [agents, sessions, open] = await Promise.all([
+    client.agents.list(),
+    client.sessions.list(),
+    client.requests.list({ state: 'open' }),
+  ])
+  const reasons: string[] = []
+  const free = agents.filter(({ state }) => state === 'idle').length
+  for (const { id, state } of agents) {
+    if (state === 'offline' || state === 'draining') reasons.push(`${id} is ${state}`)
+  }
+  for (const session of sessions) {
+    const { state, agent, queuedInputs, ticket } = session
+    if (['starting', 'working', 'parking'].includes(state)) reasons.push(`${ticket} is ${state}`)
+    if (state === 'resuming' && agent !== null) reasons.push(`${ticket} is being brought back`)
+    if ((state === 'queued' || state === 'resuming') && agent === null && free > 0) {
+      reasons.push(`${ticket} is ${state} while an agent is free`)
+    }
+    if (state === 'waiting' && queuedInputs > 0) reasons.push(`${ticket} has queued inputs`)
+  }
+  for (const { ticket, title, waits } of open) {
+    if (waits) reasons.push(`${ticket} asks: ${title}`)
+  }
+  return { seen: { sessions, agents }, reasons }
+}
