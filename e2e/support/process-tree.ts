@@ -57,19 +57,23 @@ export async function descendantsOf(pid: number): Promise<ProcessInfo[]> {
 }
 
 /**
- * Processes whose environment at their start held this variable; with a value, exactly that one. It
+ * Processes whose environment at their start held this variable; with a value, exactly that one, or one that fits. It
  * finds also those that left their group and lost their parent.
  */
-export async function processesWithVariable(name: string, value?: string): Promise<ProcessInfo[]> {
+export async function processesWithVariable(
+  name: string,
+  value?: string | ((value: string) => boolean),
+): Promise<ProcessInfo[]> {
+  const fitting = typeof value === 'function' ? value : undefined
   const all = await listProcesses()
   const marked = await Promise.all(
     all.map(async (info) => {
       const environment = await readIfThere(`/proc/${info.pid}/environ`)
-      const fits = (environment ?? '')
-        .split('\0')
-        .some((entry) =>
-          value === undefined ? entry.startsWith(`${name}=`) : entry === `${name}=${value}`,
-        )
+      const fits = (environment ?? '').split('\0').some((entry) => {
+        if (!entry.startsWith(`${name}=`)) return false
+        const given = entry.slice(name.length + 1)
+        return fitting === undefined ? value === undefined || given === value : fitting(given)
+      })
       return fits ? info : undefined
     }),
   )

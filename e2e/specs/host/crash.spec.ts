@@ -1,8 +1,10 @@
 import { expect } from '@playwright/test'
 import type { TimelineEvent } from '../../../src-shared/timeline.ts'
 import { requestsOf, seenIn, timesSaid } from '../../support/conversation.ts'
+import { killed, victims } from '../../support/crash.ts'
 import type { HeadlessHost } from '../../support/headless-host.ts'
-import { isAlive, processOf } from '../../support/process-tree.ts'
+import { expectNoLeftovers } from '../../support/leftovers.ts'
+import { isAlive } from '../../support/process-tree.ts'
 import { bash, say, script } from '../../support/steps.ts'
 import { checkTimeline } from '../../support/timeline-checks.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -17,27 +19,7 @@ import {
 } from '../../support/watch.ts'
 import { test, type Workbench } from '../../support/workbench.ts'
 
-const victims = ['the runtime', 'the agent', 'the host'] as const
-type Victim = (typeof victims)[number]
-
 const LONG_TEXT = Array.from({ length: 300 }, (_, index) => `word${index}`).join(' ')
-
-/** `kill -9` of one process; the host is started again on the same folder where it was the victim. */
-async function killed(bench: Workbench, host: HeadlessHost, victim: Victim): Promise<HeadlessHost> {
-  if (victim === 'the host') {
-    await host.kill()
-    return bench.host()
-  }
-  const pid = await waitFor('the pid', async () => {
-    const [agent] = await host.client.agents.list()
-    return victim === 'the agent' ? agent?.pid : agent?.runtimePids[0]
-  })
-  const before = await processOf(pid)
-  if (before === undefined) throw new Error(`No process ${pid}`)
-  process.kill(pid, 'SIGKILL')
-  await waitFor('its end', async () => !(await isAlive(before)))
-  return host
-}
 
 for (const victim of victims) {
   test(`kill -9 of ${victim} in the middle of a tool loses and doubles nothing`, async ({
@@ -146,9 +128,7 @@ async function checkTheEnd(
   await client.sessions.finish({ ref: id })
   const finished = await waitForState(client, id, 'finished')
   checkTimeline(await timelineOf(client, id), finished)
-  await waitFor('everything of the session to be gone', async () =>
-    (await bench.processes()).every(({ command }) => !/stream-json|sleep 305/u.test(command)),
-  )
+  await expectNoLeftovers(bench, client)
 }
 
 test('a message that was queued when the host was killed is delivered once after the restart', async ({

@@ -1,7 +1,7 @@
-import { access, readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, readFile, writeFile } from 'node:fs/promises'
 import { expect } from '@playwright/test'
 import { requestsOf, seenIn, timesSaid } from '../../support/conversation.ts'
+import { expectNoLeftovers } from '../../support/leftovers.ts'
 import { bash, say, script, write } from '../../support/steps.ts'
 import { checkTimeline } from '../../support/timeline-checks.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -89,10 +89,7 @@ test('a ticket runs to its end, by the command line alone', async ({ bench }) =>
   expect(earlier.map(({ subject }) => subject)).toEqual(['First commit'])
   expect(commit?.subject).toContain('Polite greeting')
   expect(commit?.author).toBe('Sample Person <person@example.org>')
-  await waitFor('the workspace to be gone', async () => {
-    const left = await readdir(join(bench.dataDir, 'workspaces')).catch(() => [])
-    return left.length === 0
-  })
+  await expect(access(workspace)).rejects.toThrow('ENOENT')
   expect((await host.cli('agents')).rows).toMatchObject([{ state: 'idle', session: null }])
   expect((await host.cli('ticket', 'show', key)).rows[0]?.status).toMatch(/^(Review|Done)$/u)
 
@@ -122,9 +119,7 @@ test('a ticket runs to its end, by the command line alone', async ({ bench }) =>
   expect(requests).toHaveLength(4)
   expect(seenIn(requests[0])).toContain('Polite greeting')
   expect(timesSaid(requests.at(-1), 'Be polite.')).toBe(1)
-  await waitFor('the runtime to be gone', async () =>
-    (await bench.processes()).every(({ command }) => !command.includes('stream-json')),
-  )
+  await expectNoLeftovers(bench, host.client)
 })
 
 test('finishing a session without any change pushes nothing and frees the agent', async ({
