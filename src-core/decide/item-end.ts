@@ -1,13 +1,17 @@
 import type { AgentItem } from '../../src-shared/agent-wire.ts'
-import type { Instant } from '../../src-shared/ids.ts'
+import { InputId, type Instant } from '../../src-shared/ids.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
+import { anewText } from '../sessions/prompt.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import { loseRuntime } from './requests.ts'
 import { close, park, STOPPED } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
 
 type Ended = Extract<AgentItem, { type: 'ended' }>
+
+/** What an agent says when the runtime does not know the conversation any more. */
+const CONVERSATION_LOST = 'runtime.conversation-lost'
 
 /** The agent let go of the session in an orderly way, and said how. */
 export function endLease(
@@ -53,6 +57,7 @@ export function endLease(
         hint ?? 'Send a message or start the ticket to try again.',
       )
       draft.set({ pending: null, queuedAt: null })
+      if (item.refusal?.code === CONVERSATION_LOST) beginAnew(draft, ids)
       break
     case 'released':
       draft.move('resuming', draft.session.turnCut ? draft.session.reason : '')
@@ -61,4 +66,17 @@ export function endLease(
     default:
       assertNever(outcome)
   }
+}
+
+/** The next run begins a conversation of its own, which knows nothing but what it is told. */
+function beginAnew(draft: SessionDraft, ids: Ids): void {
+  for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
+  draft.set({ conversation: null, turnCut: false })
+  draft.queue({
+    id: InputId.parse(ids.uuid()),
+    sessionId: draft.session.id,
+    inputKind: 'message',
+    text: anewText(draft.ticket),
+    author: 'ballet',
+  })
 }

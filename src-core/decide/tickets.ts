@@ -2,6 +2,7 @@ import type { GivenStatus } from '../../src-shared/contract.ts'
 import { InputId, type Instant, SessionId, TicketId, TicketKey } from '../../src-shared/ids.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
+import { ticketText } from '../sessions/prompt.ts'
 import type { InputRow, ProjectRow, RequestRow, SessionRow, TicketRow } from '../storage/rows.ts'
 import { changeOf, type Decision } from './change.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
@@ -126,7 +127,7 @@ export function startTicket(
     id: InputId.parse(ids.uuid()),
     sessionId: session.id,
     inputKind: 'message',
-    text: ticket.body.trim() === '' ? ticket.title : `${ticket.title}\n\n${ticket.body}`,
+    text: ticketText(ticket),
     author: 'person',
   })
   draft.ticketStatus('In progress')

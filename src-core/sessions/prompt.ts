@@ -1,10 +1,20 @@
-import type { RequestRow } from '../storage/rows.ts'
+import type { RequestRow, TicketRow } from '../storage/rows.ts'
 
 /** Appended to the runtime's own system prompt. */
 export const SESSION_PROMPT = `You work on one ticket for a person who watches this session in Ballet.
 You are in a git clone of your own, on a branch of your own that nobody else writes. Do the ticket's work here.
 You need not commit and must not push or switch branches: Ballet commits what is uncommitted and pushes the branch when the person finishes the ticket. Commit yourself where separate commits help the reader.
 End your turn when the work is done, or when you need something from the person: say briefly what you did, what you checked, and what is open. The person's next message continues this conversation.`
+
+/** The first message of a ticket's session. */
+export function ticketText({ title, body }: Pick<TicketRow, 'title' | 'body'>): string {
+  return body.trim() === '' ? title : `${title}\n\n${body}`
+}
+
+/** The first message of a new conversation that goes on with the work of one that is gone. */
+export function anewText(ticket: Pick<TicketRow, 'title' | 'body'>): string {
+  return `You go on with work on a ticket that was begun in a conversation which is lost. What was done is in your clone: look at its commits and at what is uncommitted first. The ticket:\n\n${ticketText(ticket)}`
+}
 
 /** What the first message after a cut turn begins with. */
 export function cutPreface(reason: string): string {

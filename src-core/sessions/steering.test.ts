@@ -285,6 +285,25 @@ test('a session that failed tells why, and tries again with the next message', a
   expect(first?.text).toBe('Add a button\n\nIt says hello.\n\nnow')
 })
 
+test('a conversation that is lost is followed by a new one, which is told the ticket', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await parked(core)
+  await core.client.tickets.start({ ref: ticket.key })
+  await until('a second start', () => agent.heard('session.start').length === 2)
+  expect(agent.spec().resume?.conversation).toBe('conversation-1')
+  agent.end('failed', true, {
+    code: 'runtime.conversation-lost',
+    message: 'The conversation cannot be resumed.',
+  })
+  await inState(core, ticket.key, 'failed')
+  await core.client.sessions.send({ ref: ticket.key, text: 'go on' })
+  await until('a third start', () => agent.heard('session.start').length === 3)
+  expect(agent.spec().resume).toMatchObject({ conversation: null, turn: 1, turnCut: false })
+  agent.ready()
+  const [, anew] = await deliveries(agent, 2)
+  expect(anew?.text).toMatch(/lost.*\n\nAdd a button\n\nIt says hello\.\n\ngo on$/)
+})
+
 test('what the runtime certainly did not take is delivered again, under another id', async () => {
   const core = await startTestCore()
   const { ticket, agent } = await waiting(core)
