@@ -22,7 +22,7 @@ export async function markTranscript(
  * Watches until the runtime's own record holds a message, so that a kill cannot lose it any more. `found` is called
  * once: when it does, or some time after the turn is over. `stop` looks a last time.
  */
-export class DeliveryWatch {
+class DeliveryWatch {
   readonly #place: TranscriptPlace
   readonly #delivery: DeliveryId
   readonly #found: (how: 'prompt' | 'steered' | null) => void
@@ -86,5 +86,63 @@ export class DeliveryWatch {
     if (this.#done) return
     this.#done = true
     this.#found(how)
+  }
+}
+
+export type WatchHandlers = {
+  /** The record holds it; how is null where it was not found. */
+  found: (delivery: DeliveryId, how: 'prompt' | 'steered' | null) => void
+  /** The record cannot be read: the fate of a message stays open, and a resume looks again. */
+  unreadable: (why: string) => void
+}
+
+/** The watches of one runtime, by what they look for. */
+export class DeliveryWatches {
+  readonly #place: TranscriptPlace
+  readonly #handlers: WatchHandlers
+  readonly #watches = new Map<DeliveryId, DeliveryWatch>()
+
+  constructor(place: TranscriptPlace, handlers: WatchHandlers) {
+    this.#place = place
+    this.#handlers = handlers
+  }
+
+  /** `mark`: where the transcript ended before the message was written. */
+  begin(delivery: DeliveryId, mark: Awaited<ReturnType<typeof markTranscript>>): void {
+    const watch = new DeliveryWatch({
+      place: this.#place,
+      delivery,
+      mark,
+      found: (how) => {
+        this.#watches.delete(delivery)
+        this.#handlers.found(delivery, how)
+      },
+    })
+    this.#watches.set(delivery, watch)
+    watch.run().catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error)
+      this.#handlers.unreadable(
+        `The runtime's record of the conversation could not be read: ${why}`,
+      )
+    })
+  }
+
+  /** The runtime does not have them. */
+  forget(deliveries: readonly DeliveryId[]): void {
+    for (const id of deliveries) {
+      this.#watches.get(id)?.forget()
+      this.#watches.delete(id)
+    }
+  }
+
+  /** Of all but one that no turn has taken yet. */
+  turnOver(but: DeliveryId | null): void {
+    for (const [id, watch] of this.#watches) if (id !== but) watch.turnOver()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(
+      [...this.#watches.values()].map((watch) => watch.stop().catch(() => undefined)),
+    )
   }
 }

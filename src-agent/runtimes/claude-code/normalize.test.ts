@@ -23,7 +23,7 @@ function run(lines: readonly object[], normalizer: Normalizer = newNormalizer())
 
 function running(env: Readonly<Record<string, string>> = {}): Normalizer {
   const normalizer = newNormalizer(env)
-  normalizer.expect(delivery)
+  normalizer.handedOver.expect(delivery)
   run([start], normalizer)
   return normalizer
 }
@@ -31,7 +31,7 @@ function running(env: Readonly<Record<string, string>> = {}): Normalizer {
 describe('the beginning of a turn', () => {
   it('is told once, for the message that was written', () => {
     const normalizer = newNormalizer()
-    normalizer.expect(delivery)
+    normalizer.handedOver.expect(delivery)
     const other = { ...start, command_uuid: 'somebody-else' }
     const replayed = { type: 'user', uuid: delivery, isReplay: true, message: { content: 'x' } }
     const init = { type: 'system', subtype: 'init' }
@@ -43,13 +43,13 @@ describe('the beginning of a turn', () => {
 
   it('is known by init where the runtime tells nothing else', () => {
     const normalizer = newNormalizer()
-    normalizer.expect(delivery)
+    normalizer.handedOver.expect(delivery)
     expect(tell(run([{ type: 'system', subtype: 'init' }], normalizer))).toEqual(['turn.started 1'])
   })
 
   it('may come after the interrupt of it', () => {
     const normalizer = newNormalizer()
-    normalizer.expect(delivery)
+    normalizer.handedOver.expect(delivery)
     normalizer.interrupting()
     run([start], normalizer)
     expect(tell(normalizer.died(at(200), 'killed', 'go on')).at(-1)).toBe('turn.ended interrupted')

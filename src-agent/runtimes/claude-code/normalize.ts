@@ -13,6 +13,7 @@ import {
   shownText,
   signal,
 } from './entries.ts'
+import { HandedOver } from './handed-over.ts'
 import type {
   AssistantLine,
   ControlCancelLine,
@@ -69,11 +70,7 @@ export class Normalizer {
   #strange = 0
   #lastRateLimit = ''
   #turn: Turn | null = null
-  #expected: DeliveryId | null = null
-  /** Written in the middle of a turn; no turn has taken it or begun with it yet. */
-  #steered: DeliveryId | null = null
-  /** The expected turn was interrupted before it began. */
-  #interruptsExpected = false
+  readonly handedOver = new HandedOver()
 
   constructor(options: { cwd: string; mask: SecretMask }) {
     this.#entries = new EntryMaker(options.cwd, options.mask)
@@ -84,59 +81,20 @@ export class Normalizer {
     return this.#turn !== null
   }
 
-  /** A message was written, and no turn has begun with it or taken it yet. */
-  get expectsTurn(): boolean {
-    return this.#expected !== null || this.#steered !== null
-  }
-
-  get steered(): DeliveryId | null {
-    return this.#steered
-  }
-
   /** The running turn is being ended by a person. */
   get isInterrupting(): boolean {
     return this.#turn?.interrupting === true
   }
 
-  /** A message with this id is being written: the next turn is its. */
-  expect(delivery: DeliveryId): void {
-    this.#expected = delivery
-    this.#interruptsExpected = false
-  }
-
-  /** The message was certainly not written. */
-  unexpect(): void {
-    this.#expected = null
-  }
-
-  /** A message with this id is being written for the running turn. */
-  steer(delivery: DeliveryId): void {
-    this.#steered = delivery
-  }
-
-  /** The running turn has taken it. */
+  /** The running turn has taken what was written for it. */
   joined(delivery: DeliveryId, at: Instant): DriverSignal[] {
-    if (this.#steered !== delivery || this.#turn === null) return []
-    this.#steered = null
-    return [{ type: 'turn.joined', at, deliveries: [delivery] }]
-  }
-
-  /** The runtime certainly does not have it any more. */
-  withdrawn(delivery: DeliveryId, at: Instant): DriverSignal[] {
-    if (this.#steered !== delivery) return []
-    this.#steered = null
-    return [{ type: 'withdrawn', at, deliveries: [delivery] }]
-  }
-
-  /** The message for the running turn was certainly not written. */
-  unsteer(): void {
-    this.#steered = null
+    return this.#turn === null ? [] : this.handedOver.told('turn.joined', delivery, at)
   }
 
   /** A person interrupts the turn, or the one that is about to begin. */
   interrupting(): void {
     if (this.#turn !== null) this.#turn.interrupting = true
-    else if (this.expectsTurn) this.#interruptsExpected = true
+    else if (this.handedOver.isAny) this.handedOver.interrupted = true
   }
 
   /** The running turn is being ended for this reason, whatever its result will say. */
@@ -218,35 +176,30 @@ export class Normalizer {
     return this.#entries.notice(at, notice(level, code, text))
   }
 
-  #lifecycle({ command_uuid: uuid, state }: LifecycleLine, at: Instant): DriverSignal[] {
-    if (state === 'started') return this.#begins(uuid, at)
-    const steered = this.#steered
-    return state === 'cancelled' && uuid === steered ? this.withdrawn(steered, at) : []
+  #lifecycle(line: LifecycleLine, at: Instant): DriverSignal[] {
+    const progress = this.handedOver.progress(line)
+    if (progress === 'begun') return this.#begins(line.command_uuid, at)
+    const { steered } = this.handedOver
+    if (progress !== 'cancelled' || steered === null) return []
+    return this.handedOver.told('withdrawn', steered, at)
   }
 
   #begins(uuid: string | undefined, at: Instant): DriverSignal[] {
-    const steered = this.#steered
-    if (uuid === steered && steered !== null) {
-      return this.#turn === null ? this.#begin(at) : this.joined(steered, at)
-    }
-    return uuid === undefined || uuid !== this.#expected ? [] : this.#begin(at)
+    const { steered } = this.handedOver
+    if (!this.handedOver.isOf(uuid)) return []
+    return uuid === steered && this.#turn !== null ? this.joined(steered, at) : this.#begin(at)
   }
 
   /** Begins the turn of the expected delivery, or one that the runtime began by itself. */
   #begin(at: Instant): DriverSignal[] {
     if (this.#turn !== null) return []
-    // What came too late for a turn begins the next one.
-    const first = this.#expected ?? this.#steered
-    if (this.#expected === null) this.#steered = null
-    const deliveries = first === null ? [] : [first]
+    const { deliveries, interrupted } = this.handedOver.begin()
     this.#turn = {
       startedAt: Date.parse(at),
       ended: null,
-      interrupting: this.#interruptsExpected,
+      interrupting: interrupted,
       limitUntil: undefined,
     }
-    this.#expected = null
-    this.#interruptsExpected = false
     return [{ type: 'turn.started', at, deliveries }]
   }
 

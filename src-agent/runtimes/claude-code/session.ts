@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Delivery, ProcessIdentity } from '../../../src-shared/agent-wire.ts'
-import type { DeliveryId, Instant, RequestId } from '../../../src-shared/ids.ts'
+import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import {
   endProcesses,
@@ -13,8 +13,9 @@ import {
 } from '../../process-tree/index.ts'
 import type { DriverSignal, RequestAnswer, RuntimeSession } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
-import { DeliveryWatch, markTranscript, type TranscriptPlace } from './delivery-watch.ts'
+import { DeliveryWatches, markTranscript, type TranscriptPlace } from './delivery-watch.ts'
 import type { ControlRequestLine, Decoded, Line } from './lines.ts'
+import { messageLine, notWritten, takeBack } from './message.ts'
 import { Normalizer } from './normalize.ts'
 import { retryAttempt } from './notices.ts'
 import { PermissionRequests, unsupported } from './permission-requests.ts'
@@ -42,7 +43,6 @@ export type SessionOptions = {
 /** How long a written message may take to begin its turn. */
 const BEGIN_LIMIT_MS = 60_000
 const INTERRUPT_ANSWER_MS = 2_000
-const TAKE_BACK_MS = 500
 const INTERRUPT_END_MS = 3_000
 /** When tools that outlived an interrupt are killed; what is left of a second is for the killing. */
 const TOOLS_GRACE_MS = 400
@@ -54,8 +54,6 @@ const STOP_TURN_MS = 1_000
 const STOP_EXIT_MS = 1_000
 const END_TREE = { graceMs: 1_000, limitMs: 10_000 }
 const KILL_TREE = { graceMs: 0, limitMs: 10_000 }
-const Cancelled = z.looseObject({ cancelled: z.boolean() })
-
 const GO_ON_HINT = 'Send a message: the same conversation goes on.'
 
 /** One conversation of Claude Code, held open between its turns. */
@@ -66,7 +64,7 @@ export class ClaudeCodeSession implements RuntimeSession {
   readonly #process: RuntimeProcess
   readonly #normalizer: Normalizer
   readonly #requests = new PermissionRequests()
-  readonly #watches = new Map<DeliveryId, DeliveryWatch>()
+  readonly #watches: DeliveryWatches
   #stopping: Promise<void> | null = null
   #sweeping: Promise<void> = Promise.resolve()
   /** Helpers of the runtime that ran before the turn; an interrupt leaves them. */
@@ -81,6 +79,15 @@ export class ClaudeCodeSession implements RuntimeSession {
     this.conversation = options.place.conversation
     this.version = options.version
     this.#normalizer = new Normalizer({ cwd: options.place.cwd, mask: options.mask })
+    this.#watches = new DeliveryWatches(options.place, {
+      found: (delivery, how) => {
+        const at = options.now()
+        if (how === 'steered') this.#emit(this.#normalizer.joined(delivery, at))
+        this.#emit([{ type: 'delivered', at, deliveries: [delivery] }])
+      },
+      unreadable: (text) =>
+        this.#emit([this.#normalizer.notice(options.now(), 'warning', 'runtime.record', text)]),
+    })
     const handlers: ProcessHandlers = {
       onLine: (decoded) => this.#line(decoded),
       onGarbage: (text) => this.#emit(this.#normalizer.garbage(text, options.now())),
@@ -102,24 +109,19 @@ export class ClaudeCodeSession implements RuntimeSession {
   async send(delivery: z.infer<typeof Delivery>): Promise<void> {
     await this.#sweeping
     if (this.#process.gone || this.#stopping !== null) throw notWritten('it does not run any more')
-    if (this.#normalizer.turnRuns || this.#normalizer.expectsTurn) {
+    if (this.#normalizer.turnRuns || this.#normalizer.handedOver.isAny) {
       throw notWritten('a turn is running')
     }
     const mark = await markTranscript(this.#options.place)
-    this.#normalizer.expect(delivery.id)
+    this.#normalizer.handedOver.expect(delivery.id)
     try {
-      await this.#process.write({
-        type: 'user',
-        message: { role: 'user', content: messageContent(delivery) },
-        parent_tool_use_id: null,
-        uuid: delivery.id,
-      })
+      await this.#process.write(messageLine(delivery))
     } catch (error) {
-      this.#normalizer.unexpect()
+      this.#normalizer.handedOver.unexpect()
       throw notWritten(error instanceof Error ? error.message : String(error))
     }
-    this.#watch(delivery.id, mark)
-    if (this.#normalizer.expectsTurn) this.#limitBegin()
+    this.#watches.begin(delivery.id, mark)
+    if (this.#normalizer.handedOver.isAny) this.#limitBegin()
   }
 
   async steer(delivery: z.infer<typeof Delivery>): Promise<void> {
@@ -128,37 +130,16 @@ export class ClaudeCodeSession implements RuntimeSession {
     if (!this.#normalizer.turnRuns) throw notWritten('no turn is running')
     if (this.#normalizer.isInterrupting) throw notWritten('the turn is being ended')
     // It would join the two, and record only one of them under its own id.
-    if (this.#normalizer.expectsTurn) throw notWritten('it has not taken the message before it yet')
-    this.#normalizer.steer(delivery.id)
+    if (this.#normalizer.handedOver.isAny)
+      throw notWritten('it has not taken the message before it yet')
+    this.#normalizer.handedOver.steer(delivery.id)
     try {
-      await this.#process.write({
-        type: 'user',
-        message: { role: 'user', content: messageContent(delivery) },
-        parent_tool_use_id: null,
-        uuid: delivery.id,
-        priority: 'next',
-      })
+      await this.#process.write({ ...messageLine(delivery), priority: 'next' })
     } catch (error) {
-      this.#normalizer.unsteer()
+      this.#normalizer.handedOver.unsteer()
       throw notWritten(error instanceof Error ? error.message : String(error))
     }
-    this.#watch(delivery.id, mark)
-  }
-
-  #watch(delivery: DeliveryId, mark: Awaited<ReturnType<typeof markTranscript>>): void {
-    const { place, now } = this.#options
-    const watch = new DeliveryWatch({
-      place,
-      delivery,
-      mark,
-      found: (how) => {
-        this.#watches.delete(delivery)
-        if (how === 'steered') this.#emit(this.#normalizer.joined(delivery, now()))
-        this.#emit([{ type: 'delivered', at: now(), deliveries: [delivery] }])
-      },
-    })
-    this.#watches.set(delivery, watch)
-    void this.#run(watch)
+    this.#watches.begin(delivery.id, mark)
   }
 
   #limitBegin(): void {
@@ -171,20 +152,14 @@ export class ClaudeCodeSession implements RuntimeSession {
 
   /** Else the runtime would begin a turn with it as soon as the running one is ended. */
   async #takeBackSteered(): Promise<void> {
-    const { steered } = this.#normalizer
-    if (steered === null) return
-    try {
-      const request = { subtype: 'cancel_async_message', message_uuid: steered }
-      const answer = Cancelled.parse(await this.#process.control(request, TAKE_BACK_MS))
-      if (answer.cancelled) this.#emit(this.#normalizer.withdrawn(steered, this.#options.now()))
-    } catch {
-      // It may still have it: what it tells next, or its record, says so.
-    }
+    const { steered } = this.#normalizer.handedOver
+    if (steered === null || !(await takeBack(this.#process, steered))) return
+    this.#emit(this.#normalizer.handedOver.told('withdrawn', steered, this.#options.now()))
   }
 
   async interrupt(): Promise<void> {
     if (this.#process.gone) return
-    if (!this.#normalizer.turnRuns && !this.#normalizer.expectsTurn) return
+    if (!this.#normalizer.turnRuns && !this.#normalizer.handedOver.isAny) return
     this.#normalizer.interrupting()
     this.#sweeping = this.#sweepTools()
     await this.#takeBackSteered()
@@ -249,12 +224,7 @@ export class ClaudeCodeSession implements RuntimeSession {
   #emit(signals: readonly DriverSignal[]): void {
     for (const signal of signals) {
       if (signal.type === 'turn.started') this.#clearBeginTimer()
-      if (signal.type === 'withdrawn') {
-        for (const id of signal.deliveries) {
-          this.#watches.get(id)?.forget()
-          this.#watches.delete(id)
-        }
-      }
+      if (signal.type === 'withdrawn') this.#watches.forget(signal.deliveries)
       this.#options.onSignal(signal)
       if (signal.type === 'turn.ended') this.#afterTurn()
     }
@@ -262,10 +232,8 @@ export class ClaudeCodeSession implements RuntimeSession {
 
   #afterTurn(): void {
     this.#requests.clear()
-    for (const [id, watch] of this.#watches) {
-      if (id !== this.#normalizer.steered) watch.turnOver()
-    }
-    if (this.#normalizer.steered !== null) this.#limitBegin()
+    this.#watches.turnOver(this.#normalizer.handedOver.steered)
+    if (this.#normalizer.handedOver.steered !== null) this.#limitBegin()
     for (const resolve of this.#turnEnded.splice(0)) resolve()
     // Reading every process of the machine must not delay a message that follows at once.
     setTimeout(() => {
@@ -314,7 +282,7 @@ export class ClaudeCodeSession implements RuntimeSession {
       await this.#giveUp('did not answer an interrupt')
       return
     }
-    if (!this.#normalizer.turnRuns && !this.#normalizer.expectsTurn) return
+    if (!this.#normalizer.turnRuns && !this.#normalizer.handedOver.isAny) return
     const left = INTERRUPT_END_MS - (performance.now() - begin)
     const inTime = await Promise.race([ended.then(() => true), sleep(left, false)])
     if (!inTime) await this.#giveUp('did not end the turn after an interrupt')
@@ -382,17 +350,6 @@ export class ClaudeCodeSession implements RuntimeSession {
     }
   }
 
-  async #run(watch: DeliveryWatch): Promise<void> {
-    try {
-      await watch.run()
-    } catch (error) {
-      // Its fate stays open; a resume looks again.
-      const why = error instanceof Error ? error.message : String(error)
-      const text = `The runtime's record of the conversation could not be read: ${why}`
-      this.#emit([this.#normalizer.notice(this.#options.now(), 'warning', 'runtime.record', text)])
-    }
-  }
-
   #tellSurvivors(error: unknown): void {
     const { code, message } =
       error instanceof BalletError
@@ -412,7 +369,7 @@ export class ClaudeCodeSession implements RuntimeSession {
   async #exited(exit: Exit): Promise<void> {
     const { now, onSignal, marker } = this.#options
     this.#clearBeginTimer()
-    for (const watch of this.#watches.values()) await watch.stop().catch(() => undefined)
+    await this.#watches.stop()
     const detail = describeExit(exit, this.#process.stderr)
     this.#emit(this.#normalizer.died(now(), detail, GO_ON_HINT))
     let survivors = ''
@@ -430,32 +387,4 @@ export class ClaudeCodeSession implements RuntimeSession {
       ...(this.#stopping === null ? { hint: GO_ON_HINT } : {}),
     })
   }
-}
-
-/** A message as the runtime takes it: its text, or blocks where there are images. */
-function messageContent(delivery: z.infer<typeof Delivery>): unknown {
-  const text = messageText(delivery)
-  const { images = [] } = delivery
-  if (images.length === 0) return text
-  return [
-    ...(text === '' ? [] : [{ type: 'text', text }]),
-    ...images.map(({ mediaType, data }) => ({
-      type: 'image',
-      source: { type: 'base64', media_type: mediaType, data },
-    })),
-  ]
-}
-
-/** A leading slash would make a command of the message. */
-export function messageText(delivery: Pick<z.infer<typeof Delivery>, 'text' | 'preface'>): string {
-  const text = [delivery.preface ?? '', delivery.text].filter((part) => part !== '').join('\n\n')
-  return text.startsWith('/') ? `\n${text}` : text
-}
-
-function notWritten(why: string): BalletError {
-  return new BalletError({
-    code: 'runtime.not-written',
-    message: `Claude Code did not take the message: ${why}.`,
-    hint: 'The message stays queued and is delivered when the session goes on.',
-  })
 }

@@ -23,7 +23,7 @@ export function replay(scenario: string, version = '2.1.332'): DriverSignal[] {
     const at = Instant.parse(new Date(BEGIN + t).toISOString())
     if (dir === 'spawn') normalizer = newNormalizer()
     if (dir === 'in' && line.type === 'user' && typeof line.uuid === 'string') {
-      if (!normalizer.turnRuns) normalizer.expect(DeliveryId.parse(line.uuid))
+      if (!normalizer.turnRuns) normalizer.handedOver.expect(DeliveryId.parse(line.uuid))
     }
     if (dir === 'in' && isInterrupt(line)) normalizer.interrupting()
     if (dir === 'out') signals.push(...feed(normalizer, JSON.stringify(line), at))
