@@ -3,6 +3,7 @@ export const CONNECT = 'ballet:connect'
 export const PORT = 'ballet:port'
 export const MENU = 'ballet:menu'
 export const OPEN_EXTERNAL = 'ballet:open-external'
+export const SHOW_DATA_FOLDER = 'ballet:show-data-folder'
 export const CHOOSE_FOLDER = 'ballet:choose-folder'
 
 /** Begins the argument that tells a window's preload what it was made with, as JSON. */

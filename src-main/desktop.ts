@@ -45,8 +45,10 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   }
 
   guardContents(log, doPageAction)
-  const ports = createWindowPorts(log, (contents) =>
-    window?.webContents === contents ? window : undefined,
+  const ports = createWindowPorts(
+    log,
+    (contents) => (window?.webContents === contents ? window : undefined),
+    showFolder,
   )
 
   app.on('second-instance', (_event, _argv, _cwd, given) => {
@@ -72,7 +74,10 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
     servePages(BUILT.window, () =>
       describeRefusal(refusal ?? { code: 'host.ready', message: 'Ballet runs.' }, dataDir, hasRun),
     )
-    setMenu(() => window, showFolder)
+    setMenu(
+      () => window,
+      () => void showFolder(),
+    )
     show()
     open()
   }
@@ -149,7 +154,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
         })
         return true
       case PAGE_ACTIONS.folder:
-        showFolder()
+        void showFolder()
         return true
       case PAGE_ACTIONS.quit:
         app.quit()
@@ -159,13 +164,16 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
     }
   }
 
-  function showFolder(): void {
-    shell.openPath(dataDir).then(
-      (problem) => {
-        if (problem !== '') log.warn('the data folder could not be shown', { problem })
-      },
-      (error: unknown) => log.warn('the data folder could not be shown', { error }),
-    )
+  /** False when the system could not show it. */
+  async function showFolder(): Promise<boolean> {
+    try {
+      const problem = await shell.openPath(dataDir)
+      if (problem === '') return true
+      log.warn('the data folder could not be shown', { problem })
+    } catch (error) {
+      log.warn('the data folder could not be shown', { error })
+    }
+    return false
   }
 
   function send(command: MenuCommand): void {

@@ -23,6 +23,9 @@ export function setMenu(window: () => BrowserWindow | undefined, showFolder: () 
         submenu: [
           own('New &Ticket', 'ticket.new', 'CmdOrCtrl+N'),
           own('New &Project', 'project.new', 'CmdOrCtrl+Shift+N'),
+          own('&Edit the Ticket', 'ticket.edit', 'CmdOrCtrl+E'),
+          { type: 'separator' },
+          own('&Settings', 'settings.open', 'CmdOrCtrl+,'),
           { type: 'separator' },
           own('Run the &Demo', 'demo.run'),
           { label: 'Show the Data &Folder', click: showFolder },
@@ -35,6 +38,8 @@ export function setMenu(window: () => BrowserWindow | undefined, showFolder: () 
         label: '&View',
         submenu: [
           own('Command &Palette', 'palette.open', 'CmdOrCtrl+K'),
+          own('Re&quests', 'requests.open', 'CmdOrCtrl+Shift+R'),
+          own('&Fleet', 'fleet.open', 'CmdOrCtrl+Shift+F'),
           { type: 'separator' },
           { role: 'reload' },
           { role: 'toggleDevTools' },

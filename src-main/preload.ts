@@ -6,6 +6,7 @@ import {
   MENU,
   OPEN_EXTERNAL,
   PORT,
+  SHOW_DATA_FOLDER,
   WINDOW_ARGUMENT,
   type WindowFacts,
 } from './channels.ts'
@@ -33,6 +34,7 @@ const bridge: WindowBridge = {
     }
   },
   openExternal: (url) => ipcRenderer.invoke(OPEN_EXTERNAL, url) as Promise<boolean>,
+  showDataFolder: () => ipcRenderer.invoke(SHOW_DATA_FOLDER) as Promise<boolean>,
   chooseFolder: () => ipcRenderer.invoke(CHOOSE_FOLDER) as Promise<string | undefined>,
 }
 

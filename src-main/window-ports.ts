@@ -7,7 +7,7 @@ import {
   type WebContents,
 } from 'electron'
 import type { Log } from '../src-core/index.ts'
-import { CHOOSE_FOLDER, CONNECT, OPEN_EXTERNAL, PORT } from './channels.ts'
+import { CHOOSE_FOLDER, CONNECT, OPEN_EXTERNAL, PORT, SHOW_DATA_FOLDER } from './channels.ts'
 import { isOwnPage } from './guard.ts'
 import { openOutside } from './outside.ts'
 
@@ -23,6 +23,7 @@ export type WindowPorts = {
 export function createWindowPorts(
   log: Log,
   windowOf: (contents: WebContents) => BrowserWindow | undefined,
+  showDataFolder: () => Promise<boolean>,
 ): WindowPorts {
   const current = new Map<WebContents, MessagePortMain>()
   let upgrade: ((port: MessagePortMain) => void) | undefined
@@ -53,6 +54,10 @@ export function createWindowPorts(
     const { filePaths } = await dialog.showOpenDialog(window, { properties: ['openDirectory'] })
     return filePaths[0]
   })
+
+  ipcMain.handle(SHOW_DATA_FOLDER, async (event) =>
+    isOwnPage(event.senderFrame) ? showDataFolder() : false,
+  )
 
   return {
     serve: (next) => {

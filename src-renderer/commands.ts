@@ -3,6 +3,7 @@ import type { Refusal } from '../src-shared/refusal.ts'
 import type { MenuCommand } from '../src-shared/window-bridge.ts'
 import { interrupt, newCommand } from './features/composer/steer.ts'
 import { attempt, isLive, startTicket } from './features/session/actions.ts'
+import { chooseTheme } from './features/settings/change.ts'
 import {
   closePane,
   layoutStore,
@@ -12,8 +13,8 @@ import {
   showDialog,
   toggleDetails,
 } from './stores/layout.ts'
-import { setTheme } from './stores/theme.ts'
 import { tell } from './stores/told.ts'
+import { wantRequest } from './stores/wanted-request.ts'
 import type { Client } from './sync/client.ts'
 import { newestSession, recordsStore } from './sync/records.ts'
 
@@ -41,7 +42,7 @@ export function focusedSession() {
 /** The ticket that the focused pane is about. */
 function focusedTicket(): TicketId | undefined {
   const page = focusedPage()
-  if (page.page === 'ticket') return page.ticket as TicketId
+  if (page.page === 'ticket' || page.page === 'edit-ticket') return page.ticket as TicketId
   return focusedSession()?.ticketId
 }
 
@@ -51,6 +52,7 @@ function focusedProject(): string | null {
   const ticket = focusedTicket()
   const known = ticket === undefined ? undefined : tickets.get(ticket)?.projectId
   if (known !== undefined) return known
+  if (page.page === 'edit-project') return page.project
   if (page.page === 'new-ticket' && page.project !== null) return page.project
   const [first] = projects.keys()
   return first ?? null
@@ -87,6 +89,23 @@ function askInPane(what: 'stop' | 'finish'): void {
   window.dispatchEvent(new CustomEvent('ballet:confirm', { detail: what }))
 }
 
+async function toldOf(work: Promise<Refusal | null>): Promise<void> {
+  const refusal = await work
+  if (refusal !== null) tell(refusal)
+}
+
+/** Goes to the oldest request of the session in sight, or of all, where it stands in its timeline. */
+function answerOldest(): void {
+  const oldest = [...recordsStore().getState().requests.values()].sort((a, b) =>
+    a.createdAt < b.createdAt ? -1 : 1,
+  )
+  const here = focusedSession()?.id
+  const request = oldest.find(({ session }) => session === here) ?? oldest[0]
+  if (request === undefined) return
+  openPage({ page: 'session', session: request.session })
+  wantRequest(request.id)
+}
+
 const hasProject = () => recordsStore().getState().projects.size > 0
 
 export const commands: readonly Command[] = [
@@ -103,6 +122,28 @@ export const commands: readonly Command[] = [
     title: 'New project',
     keys: 'Mod+Shift+N',
     run: () => openPage({ page: 'new-project' }),
+  },
+  {
+    id: 'ticket.open',
+    title: 'Show this ticket’s page',
+    can: () => focusedTicket() !== undefined && focusedPage().page !== 'ticket',
+    run: () => openPage({ page: 'ticket', ticket: focusedTicket() ?? '' }),
+  },
+  {
+    id: 'ticket.edit',
+    title: 'Edit this ticket',
+    keys: 'Mod+E',
+    can: () => focusedTicket() !== undefined,
+    run: () => openPage({ page: 'edit-ticket', ticket: focusedTicket() ?? '' }),
+  },
+  {
+    id: 'project.edit',
+    title: 'Edit this project',
+    can: hasProject,
+    run: () => {
+      const project = focusedProject()
+      if (project !== null) openPage({ page: 'edit-project', project })
+    },
   },
   {
     id: 'ticket.start',
@@ -172,13 +213,40 @@ export const commands: readonly Command[] = [
     can: () => layoutStore.getState().panes.length > 1 || focusedPage().page !== 'home',
     run: () => closePane(layoutStore.getState().focused),
   },
+  {
+    id: 'requests',
+    title: 'Requests: what agents wait to be allowed',
+    keys: 'Mod+Shift+R',
+    run: () => openPage({ page: 'requests' }),
+  },
+  {
+    id: 'request.answer',
+    title: 'Answer the oldest request',
+    keys: 'Mod+Shift+A',
+    can: () => recordsStore().getState().requests.size > 0,
+    run: answerOldest,
+  },
   { id: 'home', title: 'Overview', keys: 'Mod+Shift+H', run: () => openPage({ page: 'home' }) },
   { id: 'fleet', title: 'Fleet', keys: 'Mod+Shift+F', run: () => openPage({ page: 'fleet' }) },
+  {
+    id: 'settings',
+    title: 'Settings',
+    keys: 'Mod+,',
+    run: () => openPage({ page: 'settings' }),
+  },
   { id: 'check', title: 'Check this machine', run: () => openPage({ page: 'check' }) },
   { id: 'demo', title: 'Run the demo: no account needed', run: runDemo },
-  { id: 'theme.light', title: 'Theme: light', run: () => setTheme('light') },
-  { id: 'theme.dark', title: 'Theme: dark', run: () => setTheme('dark') },
-  { id: 'theme.system', title: 'Theme: as the system', run: () => setTheme('system') },
+  {
+    id: 'theme.light',
+    title: 'Theme: light',
+    run: (client) => toldOf(chooseTheme(client, 'light')),
+  },
+  { id: 'theme.dark', title: 'Theme: dark', run: (client) => toldOf(chooseTheme(client, 'dark')) },
+  {
+    id: 'theme.system',
+    title: 'Theme: as the system',
+    run: (client) => toldOf(chooseTheme(client, 'system')),
+  },
   { id: 'keyboard', title: 'Keyboard', keys: '?', run: () => showDialog('keyboard') },
 ]
 
@@ -191,6 +259,10 @@ const ofMenu: Record<MenuCommand, string> = {
   'session.finish': 'session.finish',
   'palette.open': 'palette',
   'doctor.open': 'check',
+  'requests.open': 'requests',
+  'settings.open': 'settings',
+  'fleet.open': 'fleet',
+  'ticket.edit': 'ticket.edit',
   'demo.run': 'demo',
 }
 

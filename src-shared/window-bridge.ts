@@ -5,11 +5,15 @@ export const PORT_MESSAGE = 'ballet:port'
 export const MENU_COMMANDS = [
   'project.new',
   'ticket.new',
+  'ticket.edit',
   'ticket.start',
   'session.interrupt',
   'session.stop',
   'session.finish',
   'palette.open',
+  'requests.open',
+  'fleet.open',
+  'settings.open',
   'doctor.open',
   'demo.run',
 ] as const
@@ -43,4 +47,6 @@ export type WindowBridge = {
   openExternal(url: string): Promise<boolean>
   /** Lets a person choose a folder; undefined when they did not. */
   chooseFolder(): Promise<string | undefined>
+  /** Opens the data folder in the system's file manager; false when it could not be. */
+  showDataFolder(): Promise<boolean>
 }

@@ -9,6 +9,10 @@ export type Page =
   | { page: 'ticket'; ticket: string }
   | { page: 'new-ticket'; project: string | null }
   | { page: 'new-project' }
+  | { page: 'requests' }
+  | { page: 'edit-project'; project: string }
+  | { page: 'edit-ticket'; ticket: string }
+  | { page: 'settings' }
   | { page: 'fleet' }
   | { page: 'check' }
 
@@ -25,14 +29,28 @@ export type Layout = {
   folded: ReadonlySet<string>
 }
 
-const pages = ['home', 'session', 'ticket', 'new-ticket', 'new-project', 'fleet', 'check']
+const pages = [
+  'home',
+  'session',
+  'ticket',
+  'edit-ticket',
+  'new-ticket',
+  'new-project',
+  'edit-project',
+  'requests',
+  'settings',
+  'fleet',
+  'check',
+]
 
 function isPage(value: unknown): value is Page {
   if (typeof value !== 'object' || value === null || !('page' in value)) return false
   const { page } = value
   if (typeof page !== 'string' || !pages.includes(page)) return false
   if (page === 'session') return 'session' in value && typeof value.session === 'string'
-  if (page === 'ticket') return 'ticket' in value && typeof value.ticket === 'string'
+  if (page === 'edit-project') return 'project' in value && typeof value.project === 'string'
+  if (page === 'ticket' || page === 'edit-ticket')
+    return 'ticket' in value && typeof value.ticket === 'string'
   return true
 }
 

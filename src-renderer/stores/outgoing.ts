@@ -3,7 +3,13 @@ import { createStore } from 'zustand/vanilla'
 import type { InputId } from '../../src-shared/ids.ts'
 
 /** An input that was given here and that the host has not confirmed yet. */
-export type Outgoing = { id: InputId; session: string; text: string; interrupts: boolean }
+export type Outgoing = {
+  id: InputId
+  session: string
+  text: string
+  images: readonly unknown[]
+  interrupts: boolean
+}
 
 type State = { inputs: readonly Outgoing[] }
 

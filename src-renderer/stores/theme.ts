@@ -1,7 +1,8 @@
+import { useStore } from 'zustand'
 import { createStore } from 'zustand/vanilla'
+import type { Theme } from '../../src-shared/settings.ts'
 import { recall, remember } from './remembered.ts'
 
-export type Theme = 'system' | 'light' | 'dark'
 export const themes: readonly Theme[] = ['system', 'light', 'dark']
 
 const isTheme = (value: unknown): value is Theme => themes.some((theme) => theme === value)
@@ -9,10 +10,13 @@ const isTheme = (value: unknown): value is Theme => themes.some((theme) => theme
 const stored = recall('theme')
 const store = createStore<{ theme: Theme }>(() => ({ theme: isTheme(stored) ? stored : 'system' }))
 
+/** Shows it at once; also without the host, and before it is asked at the next start. */
 export function setTheme(theme: Theme): void {
   remember('theme', theme === 'system' ? undefined : theme)
   store.setState({ theme })
 }
+
+export const useTheme = () => useStore(store, (state) => state.theme)
 
 /** Keeps `data-theme` of the document at the chosen theme, or at the system's. */
 export function applyTheme(root: HTMLElement): void {

@@ -5,11 +5,14 @@ import type {
   Agent,
   Input,
   Project,
+  Request,
+  Runtime,
   Session,
   SessionState,
   Ticket,
 } from '../../src-shared/records.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
+import type { Settings } from '../../src-shared/settings.ts'
 import type { Client } from './client.ts'
 import { followLoop } from './follow-loop.ts'
 
@@ -19,6 +22,8 @@ export type SessionSketch = {
   ticketId: string
   projectId: string
   state: SessionState
+  /** It waits for the answer to a permission request. */
+  asks: boolean
   createdAt: string
 }
 
@@ -35,7 +40,12 @@ export type Records = {
   tickets: ReadonlyMap<string, Ticket>
   sessions: ReadonlyMap<string, Session>
   inputs: ReadonlyMap<string, Input>
+  /** The open ones. */
+  requests: ReadonlyMap<string, Request>
   agents: ReadonlyMap<string, Agent>
+  runtimes: ReadonlyMap<string, Runtime>
+  /** By their one name, `settings`. */
+  settings: ReadonlyMap<string, Settings>
   sketches: ReadonlyMap<string, SessionSketch>
 }
 
@@ -46,7 +56,10 @@ const none: Omit<Records, 'phase' | 'away' | 'cursor'> = {
   tickets: new Map(),
   sessions: new Map(),
   inputs: new Map(),
+  requests: new Map(),
   agents: new Map(),
+  runtimes: new Map(),
+  settings: new Map(),
   sketches: new Map(),
 }
 
@@ -74,13 +87,13 @@ function mapAfter<K extends RecordChange['record']>(
   return after ?? before
 }
 
-function sketchOf(session: Session): SessionSketch {
-  const { id, ticketId, projectId, state, createdAt } = session
-  return { id, ticketId, projectId, state, createdAt }
+export function sketchOf(session: Session): SessionSketch {
+  const { id, ticketId, projectId, state, openRequests, createdAt } = session
+  return { id, ticketId, projectId, state, asks: openRequests > 0, createdAt }
 }
 
 const sameSketch = (a: SessionSketch | undefined, b: SessionSketch) =>
-  a !== undefined && a.state === b.state && a.ticketId === b.ticketId
+  a !== undefined && a.state === b.state && a.asks === b.asks && a.ticketId === b.ticketId
 
 function sketchesAfter(
   before: ReadonlyMap<string, SessionSketch>,
@@ -117,7 +130,10 @@ export function applyRecords(
     tickets: mapAfter(base.tickets, changes, 'ticket'),
     sessions: mapAfter(base.sessions, changes, 'session'),
     inputs: mapAfter(base.inputs, changes, 'input'),
+    requests: mapAfter(base.requests, changes, 'request'),
     agents: mapAfter(base.agents, changes, 'agent'),
+    runtimes: mapAfter(base.runtimes, changes, 'runtime'),
+    settings: mapAfter(base.settings, changes, 'settings'),
     sketches: sketchesAfter(base.sketches, changes),
   }
 }
@@ -162,6 +178,12 @@ export function useRecords<T>(select: (records: Records) => T): T {
 
 export const useSession = (id: string | undefined) =>
   useRecords((records) => (id === undefined ? undefined : records.sessions.get(id)))
+
+/** What the runtime of a session can do; undefined while nobody knows. */
+export const useCapabilities = (session: string) =>
+  useRecords(
+    ({ sessions, runtimes }) => runtimes.get(sessions.get(session)?.runtime ?? '')?.capabilities,
+  )
 
 export const useTicket = (id: string | undefined) =>
   useRecords((records) => (id === undefined ? undefined : records.tickets.get(id)))

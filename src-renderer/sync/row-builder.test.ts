@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { InputId, SessionId } from '../../src-shared/ids.ts'
+import type { InputId, RequestId, SessionId } from '../../src-shared/ids.ts'
 import type { EventBody, LiveBlock } from '../../src-shared/timeline.ts'
 import { hostileBodies, longBodies, numbered, storyBodies } from '../fixture/story.ts'
 import { fixtureId, seeded } from '../fixture/world.ts'
@@ -48,6 +48,55 @@ describe('grouping events into rows', () => {
     expect(tool.result?.output).toBe('done')
     expect(tool.children.map(({ kind }) => kind)).toEqual(['tool', 'text'])
     expect((tool.children[0] as ToolRow).result?.status).toBe('ok')
+  })
+
+  it('shows a permission at the call that needs it, with its answer', () => {
+    const request = fixtureId() as RequestId
+    const asked = { kind: 'request.opened', request, callId: 'a', title: 'a', input: '{}' } as const
+    const opened: EventBody = { ...asked, toolKind: 'execute' }
+    const closed: EventBody = {
+      kind: 'request.closed',
+      request,
+      outcome: 'denied',
+      author: 'person',
+      text: 'no',
+    }
+    const [open, ...none] = rowsOf([call('a'), opened])
+    expect(none).toEqual([])
+    expect(open).toMatchObject({ kind: 'tool', permission: { answer: null } })
+    const [over] = rowsOf([call('a'), opened, closed, result('a', { status: 'error' } as never)])
+    expect(over).toMatchObject({ permission: { answer: { outcome: 'denied', text: 'no' } } })
+    // Where the call is not loaded it stands by itself.
+    expect(rowsOf([opened, closed])).toMatchObject([
+      { kind: 'request', permission: { answer: { outcome: 'denied' } } },
+    ])
+  })
+
+  it('shows a todo list once: not also the call that made it, unless that failed', () => {
+    const made = call('t', { name: 'TodoWrite', toolKind: 'other', ref: 'r1' } as never)
+    const todo: EventBody = {
+      kind: 'todo',
+      items: [{ text: 'x', status: 'active' }],
+      ref: 'r1:todo',
+    }
+    const other = call('o', { toolKind: 'other', ref: 'r0' } as never)
+    expect(rowsOf([other, made, todo, result('t')]).map(({ key }) => key)).toEqual([
+      'call:o',
+      'seq:3',
+    ])
+    const failed = rowsOf([made, todo, result('t', { status: 'error' } as never)])
+    expect(failed.map(({ kind }) => kind)).toEqual(['tool', 'todo'])
+  })
+
+  it('says that a running turn took an input', () => {
+    const input = fixtureId() as InputId
+    const steer = { steer: true } as const
+    const rows = rowsOf([
+      { kind: 'turn.started', turn: 1, inputs: [] },
+      { ...inputEvent('input.sent', input), ...steer } as EventBody,
+      { ...inputEvent('input.delivered', input), ...steer } as EventBody,
+    ])
+    expect(rows[1]).toMatchObject({ kind: 'input', state: 'delivered', steer: true })
   })
 
   it('draws an input in the turn that it was delivered to, with its last state', () => {

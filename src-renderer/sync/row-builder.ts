@@ -1,10 +1,10 @@
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import type { LiveBlocks } from './live-blocks.ts'
 import { liveRow, type Of, placeOf, proseRow, sameRow, toolResult, turnEnd } from './row-makers.ts'
-import type { InputRow, ProseRow, Row, ToolRow } from './rows.ts'
+import type { Asked, InputRow, ProseRow, Row, ToolRow } from './rows.ts'
 
 /** A place in a list of rows. The row in it is replaced, never changed, so that drawn rows can be compared. */
-type Cell = { row: Row; parent: Cell | null; children: Cell[]; stale: boolean }
+type Cell = { row: Row; parent: Cell | null; children: Cell[]; stale: boolean; hidden: boolean }
 
 const stateOfInput = {
   'input.sent': 'sent',
@@ -12,6 +12,16 @@ const stateOfInput = {
   'input.cancelled': 'cancelled',
   'input.unknown': 'unknown',
 } as const
+
+const noImages: InputRow['images'] = []
+
+/** The call that told a todo list is the one right before it. */
+function madeTodo(row: Row, todo: Of<'todo'>): boolean {
+  if (row.kind !== 'tool' || row.toolKind !== 'other' || row.result !== null) return false
+  return row.ref !== undefined && todo.ref !== undefined
+    ? todo.ref.startsWith(row.ref)
+    : row.seq !== null && todo.seq - row.seq === 1
+}
 
 /** A change between working and waiting is told by the turn's heading already. */
 const isTold = (event: Of<'session.state'>) =>
@@ -90,7 +100,8 @@ export class RowBuilder {
   }
 
   #listOf(cells: Cell[], parent: string): readonly Row[] {
-    const rows = cells.map((cell) => this.#fresh(cell))
+    const rows: Row[] = []
+    for (const cell of cells) if (!cell.hidden) rows.push(this.#fresh(cell))
     for (const row of this.#liveProse.get(parent) ?? []) {
       // The finished block may have come in the same answer that still calls it live.
       if (!this.#cells.has(row.key)) rows.push(row)
@@ -118,7 +129,7 @@ export class RowBuilder {
     // A name that a runtime gave twice must not make one row of two events.
     const row = this.#cells.has(given.key) ? { ...given, key: `${given.key}:${given.seq}` } : given
     const parent = (parentCall && this.#cells.get(`call:${parentCall}`)) || null
-    const cell: Cell = { row, parent, children: [], stale: true }
+    const cell: Cell = { row, parent, children: [], stale: true, hidden: false }
     const list = parent?.children ?? this.#top
     list.push(cell)
     this.#cells.set(row.key, cell)
@@ -168,30 +179,12 @@ export class RowBuilder {
       case 'input.unknown':
         this.#input(event)
         break
-      case 'request.opened': {
-        const { request, toolKind, title, input } = event
-        const place = placeOf(`request:${request}`, event)
-        this.#put(
-          {
-            ...place,
-            kind: 'request',
-            request,
-            toolKind,
-            title,
-            input,
-            outcome: null,
-            text: undefined,
-          },
-          event.parent,
-        )
+      case 'request.opened':
+        this.#ask(event)
         break
-      }
-      case 'request.closed': {
-        const cell = this.#cells.get(`request:${event.request}`)
-        if (cell?.row.kind !== 'request') return
-        this.#replace(cell, { ...cell.row, outcome: event.outcome, text: event.text })
+      case 'request.closed':
+        this.#answer(event)
         break
-      }
       case 'resume.step':
         this.#step(event)
         break
@@ -240,7 +233,7 @@ export class RowBuilder {
   }
 
   #call(event: Of<'tool.call'>): void {
-    const { callId, name, toolKind, title, input, inputBlob } = event
+    const { callId, ref, name, toolKind, title, input, inputBlob } = event
     let liveOutput: string | null = null
     for (const block of this.#live.values()) {
       if (block.kind === 'tool.output' && block.callId === callId) liveOutput = block.text
@@ -249,12 +242,14 @@ export class RowBuilder {
       ...placeOf(`call:${callId}`, event),
       kind: 'tool',
       callId,
+      ref,
       name,
       toolKind,
       title,
       input,
       inputBlob,
       result: null,
+      permission: null,
       liveOutput,
       children: [],
     }
@@ -264,13 +259,39 @@ export class RowBuilder {
   #result(event: Of<'tool.result'>): void {
     const cell = this.#cells.get(`call:${event.callId}`)
     if (cell?.row.kind !== 'tool') return
+    if (event.status !== 'ok') cell.hidden = false
     this.#replace(cell, { ...cell.row, result: toolResult(event), liveOutput: null })
+  }
+
+  /** Shown at the call that is asked for; by itself where that is not loaded. */
+  #ask(asked: Of<'request.opened'>): void {
+    const permission: Asked = { asked, answer: null }
+    const call = this.#cells.get(`call:${asked.callId}`)
+    if (call?.row.kind === 'tool') {
+      this.#cells.set(`request:${asked.request}`, call)
+      this.#replace(call, { ...call.row, permission })
+      return
+    }
+    const place = placeOf(`request:${asked.request}`, asked)
+    this.#put({ ...place, kind: 'request', permission }, asked.parent)
+  }
+
+  #answer(answer: Of<'request.closed'>): void {
+    const cell = this.#cells.get(`request:${answer.request}`)
+    if (cell?.row.kind !== 'tool' && cell?.row.kind !== 'request') return
+    const { permission } = cell.row
+    if (permission?.asked.request !== answer.request) return
+    this.#replace(cell, { ...cell.row, permission: { asked: permission.asked, answer } })
   }
 
   #todo(event: Of<'todo'>): void {
     const owner = event.parent ?? ''
     const before = this.#todos.get(owner)
     if (before?.row.kind === 'todo') this.#replace(before, { ...before.row, latest: false })
+    const siblings = this.#cells.get(`call:${owner}`)?.children ?? this.#top
+    const call = siblings.at(-1)
+    // The list says all that the call which made it says.
+    if (call !== undefined && madeTodo(call.row, event)) call.hidden = true
     const place = placeOf(`seq:${event.seq}`, event)
     const cell = this.#put(
       { ...place, kind: 'todo', items: event.items, latest: true },
@@ -283,11 +304,12 @@ export class RowBuilder {
     const key = `input:${event.input}`
     const state = stateOfInput[event.kind]
     const cell = this.#cells.get(key)
+    const steer = 'steer' in event && event.steer === true
     if (cell?.row.kind === 'input') {
-      this.#replace(cell, { ...cell.row, state })
+      this.#replace(cell, { ...cell.row, state, steer })
       return
     }
-    const { input, inputKind, text, textBlob, author } = event
+    const { input, inputKind, text, textBlob, images, author } = event
     const row: InputRow = {
       ...placeOf(key, event),
       kind: 'input',
@@ -295,8 +317,10 @@ export class RowBuilder {
       inputKind,
       text,
       textBlob,
+      images: images ?? noImages,
       author,
       state,
+      steer,
     }
     this.#put(row, undefined)
   }

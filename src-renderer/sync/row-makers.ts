@@ -1,5 +1,5 @@
 import type { LiveBlock, TimelineEvent } from '../../src-shared/timeline.ts'
-import type { ProseRow, Row, ToolResult, TurnEnd } from './rows.ts'
+import type { Asked, ProseRow, Row, ToolResult, TurnEnd } from './rows.ts'
 
 export type Of<K extends TimelineEvent['kind']> = Extract<TimelineEvent, { kind: K }>
 
@@ -60,8 +60,12 @@ export function turnEnd(event: Of<'turn.ended'>): TurnEnd {
   return made
 }
 
+const isAsked = (value: unknown): value is Asked =>
+  typeof value === 'object' && value !== null && 'asked' in value
+
 function sameField(a: unknown, b: unknown): boolean {
   if (a === b) return true
+  if (isAsked(a) && isAsked(b)) return a.asked === b.asked && a.answer === b.answer
   if (!Array.isArray(a) || !Array.isArray(b)) return false
   return a.length === b.length && a.every((each, at) => each === b[at])
 }

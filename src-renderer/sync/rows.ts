@@ -1,12 +1,19 @@
 import type {
   Author,
+  InputImage,
   InputKind,
   InputState,
   SessionState,
   ToolKind,
   Usage,
 } from '../../src-shared/records.ts'
-import type { FileDiff, TodoItem, ToolStatus, TurnEndReason } from '../../src-shared/timeline.ts'
+import type {
+  FileDiff,
+  TimelineEvent,
+  TodoItem,
+  ToolStatus,
+  TurnEndReason,
+} from '../../src-shared/timeline.ts'
 
 /** `key` stays the same while a row grows, is finished and gets its result. `at` is null while live. */
 type RowPlace = { key: string; seq: number | null; at: string | null; turn: number | undefined }
@@ -28,8 +35,11 @@ export type InputRow = RowPlace & {
   inputKind: InputKind
   text: string
   textBlob: string | undefined
+  images: readonly InputImage[]
   author: Author
   state: InputState
+  /** It was handed over in the middle of the turn that it stands in. */
+  steer: boolean
 }
 
 export type ProseRow = RowPlace & {
@@ -50,8 +60,15 @@ export type ToolResult = {
   at: string
 }
 
+/** What a runtime asked before a call, and how that ended; the last time it asked. */
+export type Asked = {
+  asked: Extract<TimelineEvent, { kind: 'request.opened' }>
+  answer: Extract<TimelineEvent, { kind: 'request.closed' }> | null
+}
+
 export type ToolRow = RowPlace & {
   kind: 'tool'
+  ref: string | undefined
   callId: string
   name: string
   toolKind: ToolKind
@@ -59,6 +76,8 @@ export type ToolRow = RowPlace & {
   input: string
   inputBlob: string | undefined
   result: ToolResult | null
+  /** The permission that it needed; null where it needed none. */
+  permission: Asked | null
   /** What it wrote so far, while it runs. */
   liveOutput: string | null
   /** What the subagent of this call did. */
@@ -92,15 +111,8 @@ export type StepRow = RowPlace & {
   detail: string | undefined
 }
 
-export type RequestRow = RowPlace & {
-  kind: 'request'
-  request: string
-  toolKind: ToolKind
-  title: string
-  input: string
-  outcome: 'allowed' | 'allowed-for-session' | 'denied' | 'withdrawn' | null
-  text: string | undefined
-}
+/** A permission request whose call is not loaded. */
+export type RequestRow = RowPlace & { kind: 'request'; permission: Asked }
 
 /** One entry of a session's timeline as it is drawn. */
 export type Row =

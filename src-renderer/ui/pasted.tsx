@@ -23,9 +23,12 @@ export function joined(text: string, pieces: readonly string[]): string {
 }
 
 /** Long pieces that belong to the text of one box; kept as its draft is. */
-export function usePasted(owner: string) {
+export function usePasted(owner: string, initial: readonly string[] = []) {
   const name = `${owner}.pasted`
-  const [pieces, setPieces] = useState(() => stored(name))
+  const [pieces, setPieces] = useState(() => {
+    const kept = stored(name)
+    return kept.length > 0 ? kept : [...initial]
+  })
   const set = (next: string[]) => {
     setPieces(next)
     keepDraft(name, next.length === 0 ? '' : JSON.stringify(next))

@@ -1,7 +1,17 @@
-import type { AgentState, SessionState, TicketStatus } from '../../src-shared/records.ts'
+import type { AgentState, Session, SessionState, TicketStatus } from '../../src-shared/records.ts'
 
 /** Colour and shape of a state: never colour alone. */
-export type Look = 'on' | 'begin' | 'wait' | 'bad' | 'park' | 'quiet' | 'open' | 'done' | 'gone'
+export type Look =
+  | 'on'
+  | 'begin'
+  | 'wait'
+  | 'ask'
+  | 'bad'
+  | 'park'
+  | 'quiet'
+  | 'open'
+  | 'done'
+  | 'gone'
 
 const ofSession: Record<SessionState, Look> = {
   queued: 'open',
@@ -33,7 +43,22 @@ const ofAgent: Record<AgentState, Look> = {
   offline: 'bad',
 }
 
-export const sessionLook = (state: SessionState): Look => ofSession[state]
+const isOver = (state: SessionState) => state === 'finished' || state === 'cancelled'
+
+/** A session whose runtime waits for the answer to a permission request. */
+const asks = ({ state, openRequests }: Pick<Session, 'state' | 'openRequests'>) =>
+  openRequests > 0 && !isOver(state)
+
+type Shown = Pick<Session, 'state' | 'openRequests'>
+
+export const sessionLook = (session: Shown): Look =>
+  asks(session) ? 'ask' : ofSession[session.state]
+
+/** The state in a word: that it asks is more than that its turn runs. */
+export function sessionWord(session: Shown): string {
+  if (!asks(session)) return session.state
+  return session.state === 'working' ? 'asks' : `${session.state}, asks`
+}
 export const ticketLook = (status: TicketStatus): Look => ofTicket[status]
 export const agentLook = (state: AgentState): Look => ofAgent[state]
 

@@ -3,22 +3,24 @@ import type { SessionId } from '../../../src-shared/ids.ts'
 import type { SessionState } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { draftOf, keepDraft } from '../../stores/drafts.ts'
-import { useOutgoing } from '../../stores/outgoing.ts'
+import { type Outgoing, useOutgoing } from '../../stores/outgoing.ts'
 import { useClient } from '../../sync/client.ts'
-import { useRecords } from '../../sync/records.ts'
-import { showControls } from '../../text/controls.ts'
+import { useCapabilities, useRecords } from '../../sync/records.ts'
 import { Key } from '../../ui/key.tsx'
-import { joined, PastedList, usePasted } from '../../ui/pasted.tsx'
+import { joined, PASTE_LIMIT, PastedList, usePasted } from '../../ui/pasted.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
-import { counted } from '../../ui/words.ts'
+import { AskLine } from '../requests/ask-line.tsx'
+import { ImageList } from './image-list.tsx'
+import { imageFiles } from './images.ts'
 import { composerAct } from './keys.ts'
-import { give, interrupt } from './steer.ts'
+import { type Editing, NextInputs } from './next-inputs.tsx'
+import { cancelInput, editInput, queueOf } from './queue.ts'
+import { give, interrupt, type Manner } from './steer.ts'
+import { useImages } from './use-images.ts'
 
 const LINE = 20
 const LINES = 8
 const PADDING = 14
-/** As many as are listed one by one; the others are counted. */
-const LISTED = 4
 
 const placeholders: Record<SessionState, string> = {
   queued: 'Message: delivered when an agent is free',
@@ -33,46 +35,13 @@ const placeholders: Record<SessionState, string> = {
   cancelled: '',
 }
 
-type Next = { id: string; text: string; note: string }
-
-/** Inputs that wait for their turn: those the host has, and those on their way to it. */
-function useNext(session: SessionId): Next[] {
-  const inputs = useRecords((records) => records.inputs)
+/** Inputs on their way to the host. */
+function useSending(session: SessionId): Outgoing[] {
+  const known = useRecords((records) => records.inputs)
   const outgoing = useOutgoing()
-  return useMemo(() => {
-    const next: Next[] = []
-    for (const input of inputs.values()) {
-      if (input.session === session && input.state === 'queued') {
-        next.push({ id: input.id, text: input.text, note: 'next' })
-      }
-    }
-    next.sort((a, b) => (a.id < b.id ? -1 : 1))
-    for (const { id, session: of, text } of outgoing) {
-      if (of === session && !inputs.has(id)) next.push({ id, text, note: 'sending' })
-    }
-    return next
-  }, [inputs, outgoing, session])
-}
-
-const oneLine = (text: string) => showControls(text.slice(0, 400)).replace(/\s+/g, ' ')
-
-function NextInputs({ next }: { next: Next[] }) {
-  if (next.length === 0) return null
-  const more = next.length - LISTED
-  return (
-    <ul className="comp-next" aria-label="Queued inputs">
-      {next.slice(0, LISTED).map((input) => (
-        <li key={input.id} data-input={input.id}>
-          <span className="key">{input.note}</span>
-          <span className="clip" title={input.text.slice(0, 1_000)}>
-            {oneLine(input.text)}
-          </span>
-          <span className="grow" />
-          <span className="faint">{input.note === 'next' ? 'queued' : ''}</span>
-        </li>
-      ))}
-      {more > 0 ? <li className="faint">and {counted(more, 'more queued input')}</li> : null}
-    </ul>
+  return useMemo(
+    () => outgoing.filter((input) => input.session === session && !known.has(input.id)),
+    [known, outgoing, session],
   )
 }
 
@@ -92,14 +61,21 @@ export function Composer({
   const client = useClient()
   const [text, setText] = useState(() => draftOf(session))
   const pasted = usePasted(session)
-  const isEmpty = text.trim() === '' && pasted.pieces.length === 0
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   /** The turn that was told to stop; until it ends the button says so. */
   const [stopping, setStopping] = useState<number | null>(null)
   const box = useRef<HTMLTextAreaElement>(null)
-  const next = useNext(session)
+  const form = useRef<HTMLFormElement>(null)
+  const inputs = useRecords((records) => records.inputs)
+  const queue = useMemo(() => queueOf(inputs, session), [inputs, session])
+  const sending = useSending(session)
+  const capabilities = useCapabilities(session)
+  const images = useImages(session, setRefusal)
+  const [editing, setEditing] = useState<Editing | null>(null)
   const working = state === 'working'
+  const canSteer = working && capabilities?.steer === true
   const isStopping = working && stopping === turn
+  const isEmpty = text.trim() === '' && pasted.pieces.length === 0 && images.images.length === 0
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height follows the text
   useLayoutEffect(() => {
@@ -119,23 +95,72 @@ export function Composer({
     keepDraft(session, kept)
   }
 
-  const send = async (interrupts: boolean) => {
-    const typed = box.current?.value ?? text
-    const pieces = pasted.pieces
-    const given = joined(typed, pieces)
-    if (given === '') return
-    write('')
-    pasted.set([])
-    setRefusal(null)
-    if (interrupts) setStopping(turn)
-    const problem = await give(client, session, given, interrupts)
-    if (problem === null) return
-    // What was written meanwhile stays, below what could not be sent.
+  /** Puts a text that could not be given back into the box; what was written meanwhile stays below it. */
+  const putBack = (typed: string) => {
     const since = draftOf(session)
     write(since === '' ? typed : `${typed}\n\n${since}`)
+  }
+
+  const send = async (manner: Manner) => {
+    const typed = box.current?.value ?? text
+    const pieces = pasted.pieces
+    const pictures = images.images
+    const message = joined(typed, pieces)
+    if (message === '' && pictures.length === 0) return
+    write('')
+    pasted.set([])
+    images.set([])
+    setRefusal(null)
+    if (manner === 'interrupt') setStopping(turn)
+    const { given, refusal: problem } = await give(client, session, message, manner, pictures)
+    if (problem !== null) setRefusal(problem)
+    if (given) return
+    putBack(typed)
     pasted.set(pieces)
-    setRefusal(problem)
+    images.set(pictures)
     setStopping(null)
+  }
+
+  const isQueued = queue.some(({ id }) => id === editing?.id)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked when the input leaves the queue, and only then
+  useEffect(() => {
+    if (editing === null || isQueued) return
+    const unchanged = editing.before === editing.text
+    setEditing(null)
+    if (unchanged) return
+    putBack(editing.text)
+    setRefusal({
+      code: 'input.sent',
+      message: 'The message was sent before your change.',
+      hint: 'What you wrote is in the box below: send it as a message of its own, or throw it away.',
+    })
+    box.current?.focus()
+  }, [isQueued])
+
+  const edit = (next: Editing | null) => {
+    // A long text would make a text box stand still; it comes back as a pasted piece.
+    if (next === null || next.text.length <= PASTE_LIMIT) {
+      setEditing(next)
+      if (next === null) box.current?.focus()
+      return
+    }
+    void cancelInput(client, next.id).then((problem) => {
+      if (problem === null) pasted.keep(next.text)
+      else setRefusal(problem)
+    })
+    box.current?.focus()
+  }
+
+  const save = async () => {
+    if (editing === null || editing.text.trim() === '') return
+    const { id, before, text: changed } = editing
+    setEditing(null)
+    box.current?.focus()
+    if (before === changed) return
+    const problem = await editInput(client, id, changed)
+    if (problem === null) return
+    putBack(changed)
+    setRefusal(problem)
   }
 
   const stopTurn = async () => {
@@ -150,16 +175,37 @@ export function Composer({
 
   return (
     <form
+      ref={form}
       className="comp"
       aria-label="Message"
+      onDragOver={(event) => {
+        if (event.dataTransfer.types.includes('Files')) event.preventDefault()
+      }}
+      onDrop={(event) => {
+        const files = imageFiles(event.dataTransfer)
+        if (files.length === 0) return
+        event.preventDefault()
+        void images.add(files, capabilities?.images === true)
+      }}
       onSubmit={(event) => {
         event.preventDefault()
-        void send(false)
+        void send('queue')
       }}
     >
-      <NextInputs next={next} />
+      <AskLine session={session} />
+      <NextInputs
+        queue={queue}
+        sending={sending}
+        canSteer={canSteer}
+        editing={editing}
+        onEdit={edit}
+        onSave={() => void save()}
+        onRefused={setRefusal}
+        onEmptied={() => box.current?.focus()}
+      />
       {refusal === null ? null : <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />}
       <PastedList pieces={pasted.pieces} onChange={pasted.set} />
+      <ImageList images={images.images} onChange={images.set} />
       <textarea
         ref={box}
         className="comp-box"
@@ -169,7 +215,11 @@ export function Composer({
         aria-label={placeholders[state]}
         onChange={(event) => write(event.target.value)}
         onPaste={(event) => {
-          if (pasted.paste(event.clipboardData.getData('text/plain'))) event.preventDefault()
+          const files = imageFiles(event.clipboardData)
+          if (files.length > 0) {
+            event.preventDefault()
+            void images.add(files, capabilities?.images === true)
+          } else if (pasted.paste(event.clipboardData.getData('text/plain'))) event.preventDefault()
         }}
         onKeyDown={(event) => {
           const act = composerAct({
@@ -181,9 +231,16 @@ export function Composer({
             isComposing: event.nativeEvent.isComposing,
           })
           if (act === null || (act === 'interrupt' && !working)) return
+          if (act === 'queue') {
+            const last = form.current?.querySelectorAll<HTMLElement>('li[data-input]')
+            if (event.currentTarget.value !== '' || last === undefined) return
+            last[last.length - 1]?.focus()
+            return
+          }
           event.preventDefault()
           if (act === 'interrupt') void stopTurn()
-          else void send(act === 'interrupt-and-send' && working)
+          else if (act === 'interrupt-and-send' && working) void send('interrupt')
+          else void send(act === 'steer' && canSteer ? 'steer' : 'queue')
         }}
       />
       <div className="comp-bar">
@@ -196,8 +253,18 @@ export function Composer({
           {isStopping ? 'Interrupting…' : 'Interrupt'} <Key keys="Escape" />
         </button>
         {working && !isEmpty ? (
-          <button type="button" className="btn" onClick={() => void send(true)}>
+          <button type="button" className="btn" onClick={() => void send('interrupt')}>
             Interrupt and send <Key keys="Mod+Shift+Enter" />
+          </button>
+        ) : null}
+        {canSteer && !isEmpty ? (
+          <button
+            type="button"
+            className="btn"
+            title="Into the running turn, after the current tool call"
+            onClick={() => void send('steer')}
+          >
+            Steer <Key keys="Alt+Enter" />
           </button>
         ) : null}
         <span className="grow" />

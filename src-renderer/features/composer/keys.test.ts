@@ -21,6 +21,11 @@ describe('keys of the message box', () => {
     expect(press('Escape')).toBe('interrupt')
   })
 
+  it('steer, and go to what is queued', () => {
+    expect(press('Enter', { altKey: true })).toBe('steer')
+    expect(press('ArrowUp')).toBe('queue')
+  })
+
   it('leave an input method alone', () => {
     expect(press('Enter', { isComposing: true })).toBeNull()
     expect(press('Escape', { isComposing: true })).toBeNull()
@@ -28,7 +33,8 @@ describe('keys of the message box', () => {
 
   it('leave every other key to the box', () => {
     expect(press('a')).toBeNull()
-    expect(press('Enter', { altKey: true })).toBeNull()
+    expect(press('Enter', { altKey: true, shiftKey: true })).toBeNull()
+    expect(press('ArrowUp', { shiftKey: true })).toBeNull()
     expect(press('Escape', { shiftKey: true })).toBeNull()
   })
 })

@@ -21,9 +21,12 @@ describe('giving a message', () => {
   it('that failed keeps its id, so that the same text is the same input', async () => {
     const { host, session, ids, client } = setUp()
     host.up = false
-    expect(await give(client, session.id, 'hello', false)).toMatchObject({ code: 'host.away' })
+    expect(await give(client, session.id, 'hello', 'queue')).toMatchObject({
+      given: false,
+      refusal: { code: 'host.away' },
+    })
     host.up = true
-    expect(await give(client, session.id, 'hello', false)).toBeNull()
+    expect(await give(client, session.id, 'hello', 'queue')).toEqual({ given: true, refusal: null })
     expect(ids[0]).toBe(ids[1])
     expect(host.world.inputs.filter(({ text }) => text === 'hello')).toHaveLength(1)
   })
@@ -31,16 +34,16 @@ describe('giving a message', () => {
   it('that was changed meanwhile is another input', async () => {
     const { host, session, ids, client } = setUp()
     host.up = false
-    await give(client, session.id, 'hello', false)
+    await give(client, session.id, 'hello', 'queue')
     host.up = true
-    await give(client, session.id, 'hello!', false)
-    await give(client, session.id, 'hello', false)
+    await give(client, session.id, 'hello!', 'queue')
+    await give(client, session.id, 'hello', 'queue')
     expect(new Set(ids).size).toBe(3)
   })
 
   it('tells Core’s own reason and next step', async () => {
     const { session, client } = setUp()
-    const refusal = await give(client, session.id, 'please refuse', false)
+    const { refusal } = await give(client, session.id, 'please refuse', 'queue')
     expect(refusal).toMatchObject({ code: 'disk.full', hint: expect.stringContaining('Free') })
   })
 })

@@ -9,7 +9,7 @@ import { useRecords } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
 import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
-import { StateDot, sessionLook } from '../../ui/state-dot.tsx'
+import { StateDot, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
 import { age, counted, money } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 
@@ -61,7 +61,7 @@ function SessionRow({ session }: { session: Session }) {
       className="page-row"
       onClick={() => openPage({ page: 'session', session: session.id })}
     >
-      <StateDot look={sessionLook(session.state)} />
+      <StateDot look={sessionLook(session)} />
       <span className="clip">
         <span className="side-key">{session.ticket}</span> {showControls(session.title)}
         {session.reason === '' ? null : (
@@ -69,7 +69,7 @@ function SessionRow({ session }: { session: Session }) {
         )}
       </span>
       <span className="pane-meta">
-        {session.state} · {since} · {money(session.costUsd)}
+        {sessionWord(session)} · {since} · {money(session.costUsd)}
       </span>
     </button>
   )

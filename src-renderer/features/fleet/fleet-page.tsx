@@ -1,10 +1,12 @@
-import type { Agent } from '../../../src-shared/records.ts'
+import '../../sync/without-jit.ts'
+import { type Agent, AgentState } from '../../../src-shared/records.ts'
 import { openPage } from '../../stores/layout.ts'
 import { useRecords, useSession } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
-import { agentLook, StateDot } from '../../ui/state-dot.tsx'
+import { agentLook, StateDot, sessionWord } from '../../ui/state-dot.tsx'
 import { agentNumber, bytes, counted } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
+import { FleetSize } from './fleet-size.tsx'
 
 function AgentRow({ agent }: { agent: Agent }) {
   const session = useSession(agent.session ?? undefined)
@@ -14,6 +16,7 @@ function AgentRow({ agent }: { agent: Agent }) {
       <td>
         <StateDot look={agentLook(agent.state)} />
         {agent.state}
+        {agent.state === 'draining' ? <div className="dim">ends when it is free</div> : null}
         {agent.reason === '' ? null : <div className="dim">{showControls(agent.reason)}</div>}
       </td>
       <td>
@@ -25,7 +28,7 @@ function AgentRow({ agent }: { agent: Agent }) {
             className="btn-link"
             onClick={() => openPage({ page: 'session', session: session.id })}
           >
-            {session.ticket} · {session.state}
+            {session.ticket} · {sessionWord(session)}
           </button>
         )}
       </td>
@@ -38,7 +41,9 @@ function AgentRow({ agent }: { agent: Agent }) {
       <td className="num">
         {agent.cpuPercent === null ? '–' : `${Math.round(agent.cpuPercent)} %`}
       </td>
-      <td className="num">{agent.pid ?? '–'}</td>
+      <td className="num" title={`runtime: ${agent.runtimePids.join(', ') || 'none'}`}>
+        {agent.pid ?? '–'}
+      </td>
       <td className="num">{agent.restarts}</td>
     </tr>
   )
@@ -55,13 +60,19 @@ export function FleetPage({ pane }: { pane: number }) {
   const sorted = [...agents.values()].sort(
     (a, b) => Number(agentNumber(a.id)) - Number(agentNumber(b.id)),
   )
+  const states = AgentState.options
+    .map((state) => [sorted.filter((agent) => agent.state === state).length, state] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, state]) => `${count} ${state}`)
+    .join(' · ')
   return (
     <>
       <PaneHead pane={pane} title="Fleet" />
       <div className="page">
         <p className="dim">
-          {counted(sorted.length, 'agent')} · {counted(queued, 'session')} waiting for one
+          {states} · {counted(queued, 'session')} waiting for an agent
         </p>
+        <FleetSize />
         <div className="table-scroll">
           <table className="table">
             <thead>

@@ -8,7 +8,7 @@ import { newestSession, recordsStore } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Key } from '../../ui/key.tsx'
-import { StateDot, sessionLook, ticketLook } from '../../ui/state-dot.tsx'
+import { StateDot, sessionLook, sessionWord, ticketLook } from '../../ui/state-dot.tsx'
 import { best } from './matches.ts'
 
 const TICKETS = 12
@@ -77,13 +77,15 @@ export function Palette() {
             look={
               each.session === undefined
                 ? ticketLook(each.ticket.status)
-                : sessionLook(each.session.state)
+                : sessionLook(each.session)
             }
           />
           <span className="clip">
             <span className="side-key">{each.ticket.key}</span> {showControls(each.ticket.title)}
           </span>
-          <span className="faint">{each.session?.state ?? each.ticket.status}</span>
+          <span className="faint">
+            {each.session === undefined ? each.ticket.status : sessionWord(each.session)}
+          </span>
         </Command.Item>
       ))}
     </Command.Group>

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { littleWorld } from '../../fixture/world.ts'
 import {
   checkProject,
+  draftOfProject,
   emptyProject,
   nameOfRepo,
   parseEnv,
+  projectChange,
   projectSettings,
 } from './project-form.ts'
 
@@ -44,5 +47,33 @@ describe('the form of a new project', () => {
         maxSessions: '2',
       }),
     ).toMatchObject({ name: 'S', branch: 'dev', env: { A: '1' }, maxSessions: 2 })
+  })
+})
+
+describe('the form of a known project', () => {
+  const [known] = littleWorld().projects
+  if (known === undefined) throw new Error('no project')
+  const project = { ...known, envNames: ['A', 'B'], model: 'opus' }
+
+  it('changes nothing that was left alone', () => {
+    expect(projectChange(project, draftOfProject(project), [])).toEqual({})
+  })
+
+  it('takes away what was emptied, and gives only what was changed', () => {
+    const draft = { ...draftOfProject(project), model: '', permission: 'ask', env: 'B=2\nC=3' }
+    expect(
+      projectChange(project, draft as typeof draft & { permission: 'ask' }, ['A', 'B']),
+    ).toEqual({ model: null, permission: 'ask', env: { A: null, B: '2', C: '3' } })
+    const more = {
+      ...draftOfProject(project),
+      runtimeArgs: '--a\n\n--b',
+      maxSessions: '2',
+      window: '',
+    }
+    expect(projectChange(project, more, [])).toEqual({
+      runtimeArgs: ['--a', '--b'],
+      maxSessions: 2,
+      window: '10m',
+    })
   })
 })

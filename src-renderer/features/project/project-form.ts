@@ -1,15 +1,18 @@
 import '../../sync/without-jit.ts'
+import type { ProjectChange } from '../../../src-shared/contract.ts'
 import { parseDuration } from '../../../src-shared/duration.ts'
-import type { PermissionMode } from '../../../src-shared/records.ts'
+import type { PermissionMode, Project } from '../../../src-shared/records.ts'
 
-/** What is typed into the form of a new project; empty texts mean the default. */
+/** What is typed into the form of a project; empty texts mean the default. */
 export type ProjectDraft = {
   name: string
   repo: string
   branch: string
   permission: PermissionMode
   model: string
+  runtimeArgs: string
   setup: string
+  setupLimit: string
   env: string
   window: string
   maxSessions: string
@@ -21,7 +24,9 @@ export const emptyProject: ProjectDraft = {
   branch: '',
   permission: 'full',
   model: '',
+  runtimeArgs: '',
   setup: '',
+  setupLimit: '',
   env: '',
   window: '',
   maxSessions: '',
@@ -54,6 +59,9 @@ export function parseEnv(text: string): { env: Record<string, string> } | { wron
   return { env }
 }
 
+/** One argument a line. */
+const argumentsOf = (text: string) => text.split('\n').filter((line) => line.trim() !== '')
+
 /** What can be told wrong without asking the host; the remote is checked by the host. */
 export function checkProject(draft: ProjectDraft): Wrong {
   const wrong: Wrong = {}
@@ -65,6 +73,9 @@ export function checkProject(draft: ProjectDraft): Wrong {
   if (draft.window.trim() !== '' && parseDuration(draft.window) === undefined) {
     wrong.window = 'Not a duration such as 90s, 10m, 2h, now or never.'
   }
+  if (draft.setupLimit.trim() !== '' && parseDuration(draft.setupLimit) === undefined) {
+    wrong.setupLimit = 'Not a duration such as 90s, 10m, 2h, now or never.'
+  }
   const most = draft.maxSessions.trim()
   if (most !== '' && !(/^\d{1,3}$/.test(most) && Number(most) >= 1 && Number(most) <= 100)) {
     wrong.maxSessions = 'A number from 1 to 100.'
@@ -75,7 +86,7 @@ export function checkProject(draft: ProjectDraft): Wrong {
 /** The settings that the host is given. */
 export function projectSettings(draft: ProjectDraft) {
   const env = parseEnv(draft.env)
-  const filled = (key: 'branch' | 'model' | 'setup' | 'window') =>
+  const filled = (key: 'branch' | 'model' | 'setup' | 'setupLimit' | 'window') =>
     draft[key].trim() === '' ? {} : { [key]: draft[key].trim() }
   return {
     name: draft.name.trim() === '' ? nameOfRepo(draft.repo) : draft.name.trim(),
@@ -84,8 +95,60 @@ export function projectSettings(draft: ProjectDraft) {
     ...filled('branch'),
     ...filled('model'),
     ...filled('setup'),
+    ...filled('setupLimit'),
+    ...(argumentsOf(draft.runtimeArgs).length === 0
+      ? {}
+      : { runtimeArgs: argumentsOf(draft.runtimeArgs) }),
     ...filled('window'),
     ...('env' in env && Object.keys(env.env).length > 0 ? { env: env.env } : {}),
     ...(draft.maxSessions.trim() === '' ? {} : { maxSessions: Number(draft.maxSessions) }),
   }
+}
+
+/** The form filled with a project as it is; values of its variables are known to the host only. */
+export function draftOfProject(project: Project): ProjectDraft {
+  return {
+    name: project.name,
+    repo: project.repo,
+    branch: project.branch,
+    permission: project.permission,
+    model: project.model ?? '',
+    runtimeArgs: project.runtimeArgs.join('\n'),
+    setup: project.setup ?? '',
+    setupLimit: project.setupLimit,
+    env: '',
+    window: project.window,
+    maxSessions: project.maxSessions === undefined ? '' : String(project.maxSessions),
+  }
+}
+
+/** What the form changes of a project, with the variables to take away; nothing that stays as it is. */
+export function projectChange(
+  project: Project,
+  draft: ProjectDraft,
+  takenAway: readonly string[],
+): ProjectChange {
+  const before = draftOfProject(project)
+  const changed = (key: keyof ProjectDraft) => draft[key].trim() !== before[key].trim()
+  const change: ProjectChange = {}
+  if (changed('name')) change.name = draft.name.trim()
+  if (changed('repo')) change.repo = draft.repo.trim()
+  if (changed('permission')) change.permission = draft.permission
+  for (const key of ['branch', 'model', 'setup'] as const) {
+    if (changed(key)) change[key] = draft[key].trim() === '' ? null : draft[key].trim()
+  }
+  if (changed('runtimeArgs')) change.runtimeArgs = argumentsOf(draft.runtimeArgs)
+  for (const key of ['setupLimit', 'window'] as const) {
+    if (changed(key)) change[key] = draft[key].trim() === '' ? '10m' : draft[key].trim()
+  }
+  if (changed('maxSessions')) {
+    change.maxSessions = draft.maxSessions.trim() === '' ? null : Number(draft.maxSessions)
+  }
+  const env = parseEnv(draft.env)
+  const given = 'env' in env ? env.env : {}
+  const gone = takenAway.filter((name) => !(name in given)).map((name) => [name, null] as const)
+  if (gone.length > 0 || Object.keys(given).length > 0) {
+    change.env = { ...Object.fromEntries(gone), ...given }
+  }
+  return change
 }

@@ -10,7 +10,7 @@ import { useTimelines } from '../../sync/timelines-context.ts'
 import { showControls } from '../../text/controls.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { InlineCode } from '../../ui/inline-code.tsx'
-import { StateDot, sessionLook } from '../../ui/state-dot.tsx'
+import { StateDot, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
 import {
   age,
   agentNumber,
@@ -178,9 +178,9 @@ function SessionDetails({ session }: { session: Session }) {
       </Section>
       <Section title="Session">
         <p className="det-state">
-          <StateDot look={sessionLook(session.state)} />
+          <StateDot look={sessionLook(session)} />
           <span>
-            {session.state}
+            {sessionWord(session)}
             {session.reason === '' ? '' : ` · ${showControls(session.reason)}`}
           </span>
         </p>

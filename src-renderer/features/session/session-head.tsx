@@ -5,7 +5,7 @@ import { focusPane, openBeside, openPage, toggleDetails, useLayout } from '../..
 import { copyText } from '../../sync/bridge.ts'
 import type { SessionTimeline } from '../../sync/timeline.ts'
 import { keyText } from '../../ui/key.tsx'
-import { StateDot, StateWord, sessionLook } from '../../ui/state-dot.tsx'
+import { StateDot, StateWord, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
 import { age, elapsed, money } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { timelineMarkdown } from '../timeline/as-markdown.ts'
@@ -60,7 +60,7 @@ export function SessionHead({
   onConfirm: (what: Confirm) => void
 }) {
   const split = useLayout((layout) => layout.panes.length > 1)
-  const look = sessionLook(session.state)
+  const look = sessionLook(session)
   return (
     <PaneHead
       pane={pane}
@@ -68,7 +68,7 @@ export function SessionHead({
       title={`${session.ticket} ${session.title}`}
       after={
         <>
-          <StateWord look={look}>{session.state}</StateWord>
+          <StateWord look={look}>{sessionWord(session)}</StateWord>
           <span className="pane-meta clip">
             {session.turnStartedAt === null ? (
               session.state === 'waiting' ? (

@@ -2,6 +2,7 @@ import { lazy, Suspense, useEffect } from 'react'
 import { focusedSession, runCommand, runMenuCommand } from '../../commands.ts'
 import { commandOf, isWritten } from '../../shortcuts.ts'
 import { focusPane, layoutStore, type Page, useLayout } from '../../stores/layout.ts'
+import { setTheme } from '../../stores/theme.ts'
 import { untell, useTold } from '../../stores/told.ts'
 import { bridge } from '../../sync/bridge.ts'
 import { useClient } from '../../sync/client.ts'
@@ -24,6 +25,20 @@ const NewTicketPage = lazy(() =>
 )
 const NewProjectPage = lazy(() =>
   import('../project/new-project-page.tsx').then(({ NewProjectPage: page }) => ({ default: page })),
+)
+const EditProjectPage = lazy(() =>
+  import('../project/edit-project-page.tsx').then(({ EditProjectPage: page }) => ({
+    default: page,
+  })),
+)
+const EditTicketPage = lazy(() =>
+  import('../ticket/edit-ticket-page.tsx').then(({ EditTicketPage: page }) => ({ default: page })),
+)
+const RequestsPage = lazy(() =>
+  import('../requests/requests-page.tsx').then(({ RequestsPage: page }) => ({ default: page })),
+)
+const SettingsPage = lazy(() =>
+  import('../settings/settings-page.tsx').then(({ SettingsPage: page }) => ({ default: page })),
 )
 const FleetPage = lazy(() =>
   import('../fleet/fleet-page.tsx').then(({ FleetPage: page }) => ({ default: page })),
@@ -49,6 +64,14 @@ function PageOf({ page, pane, focused }: { page: Page; pane: number; focused: bo
       return <NewTicketPage key={page.project ?? ''} project={page.project} pane={pane} />
     case 'new-project':
       return <NewProjectPage pane={pane} />
+    case 'edit-project':
+      return <EditProjectPage key={page.project} id={page.project} pane={pane} />
+    case 'edit-ticket':
+      return <EditTicketPage key={page.ticket} id={page.ticket} pane={pane} />
+    case 'requests':
+      return <RequestsPage pane={pane} />
+    case 'settings':
+      return <SettingsPage pane={pane} />
     case 'fleet':
       return <FleetPage pane={pane} />
     case 'check':
@@ -182,12 +205,21 @@ function useTitle(): void {
   }, [title])
 }
 
+/** The theme is a setting of the host: changed anywhere, it holds here too. */
+function useHostTheme(): void {
+  const theme = useRecords((records) => records.settings.get('settings')?.theme)
+  useEffect(() => {
+    if (theme !== undefined) setTheme(theme)
+  }, [theme])
+}
+
 /** What a person may want within a moment is loaded when the window has nothing else to do. */
 function useLoadedAhead(): void {
   useEffect(() => {
     const idle = requestIdleCallback(() => {
       void import('../ticket/new-ticket-page.tsx')
       void import('../ticket/ticket-page.tsx')
+      void import('../requests/requests-page.tsx')
     })
     return () => cancelIdleCallback(idle)
   }, [])
@@ -197,6 +229,7 @@ function useLoadedAhead(): void {
 export function Shell() {
   useKeys()
   useTitle()
+  useHostTheme()
   useLoadedAhead()
   const dialog = useLayout((layout) => layout.dialog)
   return (

@@ -4,7 +4,7 @@ import { useMinutes, useSeconds } from '../../stores/clock.ts'
 import { openPage, showDialog } from '../../stores/layout.ts'
 import { useRecords, useSession } from '../../sync/records.ts'
 import { Key } from '../../ui/key.tsx'
-import { agentLook, type Look, StateDot, sessionLook } from '../../ui/state-dot.tsx'
+import { agentLook, type Look, StateDot, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
 import { age, agentNumber, elapsed, money } from '../../ui/words.ts'
 
 /** More agents than these are shown by number and ticket, and by number only. */
@@ -29,8 +29,9 @@ function Time({ session }: { session: Session }) {
 
 const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size: ChipSize }) {
   const session = useSession(agent.session ?? undefined)
-  const look: Look = session === undefined ? agentLook(agent.state) : sessionLook(session.state)
-  const word = session === undefined ? agent.state : session.state
+  const look: Look = session === undefined ? agentLook(agent.state) : sessionLook(session)
+  const drains = agent.state === 'draining' && session !== undefined ? ', drains' : ''
+  const word = session === undefined ? agent.state : `${sessionWord(session)}${drains}`
   return (
     <button
       type="button"
@@ -38,7 +39,7 @@ const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size:
       title={
         session === undefined
           ? `Agent ${agentNumber(agent.id)}: ${agent.state}${agent.reason === '' ? '' : `, ${agent.reason}`}`
-          : `Agent ${agentNumber(agent.id)}: ${session.ticket} ${session.title}, ${session.state}`
+          : `Agent ${agentNumber(agent.id)}: ${session.ticket} ${session.title}, ${word}`
       }
       data-agent={agent.id}
       data-state={agent.state}
@@ -58,7 +59,10 @@ const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size:
             session.ticket
           ) : (
             <>
-              {session.ticket} · {word} <Time session={session} />
+              {session.ticket} · {word}{' '}
+              <span className="chip-time">
+                <Time session={session} />
+              </span>
             </>
           )}
         </span>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { littleWorld, muchWorld, type World } from '../../fixture/world.ts'
+import { sketchOf } from '../../sync/records.ts'
 import { type Line, sidebarLines } from './list.ts'
 import { treeMove } from './tree-keys.ts'
 
@@ -8,7 +9,7 @@ function linesOf(world: World, toggled: string[] = []): Line[] {
   return sidebarLines(
     byId(world.projects),
     byId(world.tickets),
-    byId(world.sessions),
+    byId(world.sessions.map(sketchOf)),
     new Set(toggled),
   )
 }

@@ -6,7 +6,7 @@ import { openBeside, openPage, type Page, toggleFold, useLayout } from '../../st
 import { useRecords, useSession, useTicket } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
 import { isMod, keyText } from '../../ui/key.tsx'
-import { StateDot, sessionLook, ticketLook } from '../../ui/state-dot.tsx'
+import { StateDot, sessionLook, sessionWord, ticketLook } from '../../ui/state-dot.tsx'
 import { age, whole } from '../../ui/words.ts'
 import { type Line, sidebarLines } from './list.ts'
 import { treeMove } from './tree-keys.ts'
@@ -15,7 +15,7 @@ const HEIGHT = { project: 32, group: 24, ticket: 28 } as const
 
 /** The ticket that a page is about. */
 function ticketOf(page: Page, sessions: ReadonlyMap<string, Session>): string | undefined {
-  if (page.page === 'ticket') return page.ticket
+  if (page.page === 'ticket' || page.page === 'edit-ticket') return page.ticket
   return page.page === 'session' ? sessions.get(page.session)?.ticketId : undefined
 }
 
@@ -26,6 +26,7 @@ const pageOf = (line: Extract<Line, { line: 'ticket' }>): Page =>
 
 function Age({ session }: { session: Session }) {
   const now = useMinutes()
+  if (sessionLook(session) === 'ask') return <span className="side-asks">asks</span>
   switch (session.state) {
     case 'working':
       return <>{age(now - Date.parse(session.turnStartedAt ?? session.updatedAt))}</>
@@ -52,13 +53,11 @@ const TicketLine = memo(function TicketLine({
   const title = showControls(ticket.title)
   return (
     <>
-      <StateDot
-        look={session === undefined ? ticketLook(ticket.status) : sessionLook(session.state)}
-      />
+      <StateDot look={session === undefined ? ticketLook(ticket.status) : sessionLook(session)} />
       <span className="clip side-title" title={`${ticket.key} ${title}`}>
         <span className="side-key">{ticket.key}</span> {title}
       </span>
-      <span className="unseen">{session === undefined ? '' : `, ${session.state}`}</span>
+      <span className="unseen">{session === undefined ? '' : `, ${sessionWord(session)}`}</span>
       <span className="side-age">{session === undefined ? null : <Age session={session} />}</span>
     </>
   )
@@ -91,8 +90,8 @@ function lineContent(line: Line) {
 function Waiting() {
   const count = useRecords(({ sketches }) => {
     let waiting = 0
-    for (const { state } of sketches.values()) {
-      if (state === 'waiting' || state === 'failed') waiting += 1
+    for (const { state, asks } of sketches.values()) {
+      if (!asks && (state === 'waiting' || state === 'failed')) waiting += 1
     }
     return waiting
   })
@@ -102,6 +101,21 @@ function Waiting() {
       {whole(count)}
       <span className="unseen"> {count === 1 ? 'waits' : 'wait'} for you</span>
     </span>
+  )
+}
+
+function Requests({ on }: { on: boolean }) {
+  const count = useRecords((records) => records.requests.size)
+  return (
+    <button
+      type="button"
+      className={on ? 'side-home side-on' : 'side-home'}
+      title={`Requests (${keyText('Mod+Shift+R')})`}
+      onClick={() => openPage({ page: 'requests' })}
+    >
+      <span className="grow">Requests</span>
+      {count === 0 ? null : <span className="side-badge">{whole(count)}</span>}
+    </button>
   )
 }
 
@@ -207,6 +221,9 @@ export function Sidebar() {
           + Ticket
         </button>
       </div>
+      <div className="side-bar side-second">
+        <Requests on={panes[focused]?.page === 'requests'} />
+      </div>
       <div className="side-list" ref={box}>
         {lines.length === 0 ? null : (
           <div
@@ -237,6 +254,21 @@ export function Sidebar() {
                   style={{ top: start, height: HEIGHT[line.line] }}
                 >
                   {lineContent(line)}
+                  {line.line === 'project' ? (
+                    <button
+                      type="button"
+                      className="btn-quiet side-add side-edit"
+                      tabIndex={-1}
+                      aria-label={`Edit ${line.name}`}
+                      title="Edit the project"
+                      onClick={(event) => {
+                        event.stopPropagation()
+                        openPage({ page: 'edit-project', project: line.project })
+                      }}
+                    >
+                      ⋯
+                    </button>
+                  ) : null}
                   {line.line === 'project' ? (
                     <button
                       type="button"

@@ -5,12 +5,12 @@ import { replacePage } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
 import { isMod, Key } from '../../ui/key.tsx'
-import { joined, PastedList, usePasted } from '../../ui/pasted.tsx'
+import { joined, usePasted } from '../../ui/pasted.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
-import { priorityWord } from '../../ui/words.ts'
 import { newCommand } from '../composer/steer.ts'
 import { attempt } from '../session/actions.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
+import { PriorityField, TicketText } from './ticket-fields.tsx'
 
 /** Writes a ticket, and on demand gives it to an agent at once. */
 export function NewTicketPage({ project, pane }: { project: string | null; pane: number }) {
@@ -99,60 +99,23 @@ export function NewTicketPage({ project, pane }: { project: string | null; pane:
                 ))}
               </select>
             </div>
-            <div className="form-row">
-              <label htmlFor="ticket-priority">Priority</label>
-              <select
-                id="ticket-priority"
-                className="field"
-                value={priority}
-                onChange={(event) => setPriority(Number(event.target.value))}
-              >
-                {[1, 2, 3, 4, 5].map((value) => (
-                  <option key={value} value={value}>
-                    {value} · {priorityWord(value)}
-                  </option>
-                ))}
-              </select>
-            </div>
+            <PriorityField value={priority} onChange={setPriority} />
           </div>
-          <div className="form-row">
-            <label htmlFor="ticket-title">Title</label>
-            <input
-              id="ticket-title"
-              ref={titleBox}
-              className="field"
-              value={title}
-              maxLength={500}
-              required
-              autoComplete="off"
-              onChange={(event) => {
-                setTitle(event.target.value)
-                keepDraft('new-ticket.title', event.target.value)
-              }}
-            />
-          </div>
-          <div className="form-row">
-            <label htmlFor="ticket-body">What shall be done</label>
-            <textarea
-              id="ticket-body"
-              className="field"
-              rows={12}
-              onPaste={(event) => {
-                if (pasted.paste(event.clipboardData.getData('text/plain'))) event.preventDefault()
-              }}
-              value={body}
-              aria-describedby="ticket-body-help"
-              onChange={(event) => {
-                const kept = pasted.keep(event.target.value)
-                setBody(kept)
-                keepDraft('new-ticket.body', kept)
-              }}
-            />
-            <PastedList pieces={pasted.pieces} onChange={pasted.set} />
-            <p id="ticket-body-help" className="form-help">
-              Markdown. The agent gets title and text as its first message.
-            </p>
-          </div>
+          <TicketText
+            title={title}
+            titleBox={titleBox}
+            onTitle={(next) => {
+              setTitle(next)
+              keepDraft('new-ticket.title', next)
+            }}
+            body={body}
+            onBody={(next) => {
+              setBody(next)
+              keepDraft('new-ticket.body', next)
+            }}
+            pasted={pasted}
+            help="Markdown. The agent gets title and text as its first message."
+          />
           <label className="form-check">
             <input
               type="checkbox"

@@ -1,6 +1,8 @@
 import { useMemo, useState } from 'react'
+import '../../sync/without-jit.ts'
+import { GivenStatus } from '../../../src-shared/contract.ts'
 import type { SessionId, TicketId } from '../../../src-shared/ids.ts'
-import type { Session } from '../../../src-shared/records.ts'
+import type { Session, Ticket, TicketStatus } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { useMinutes } from '../../stores/clock.ts'
 import { openPage, replacePage } from '../../stores/layout.ts'
@@ -9,8 +11,10 @@ import { useRecords, useTicket } from '../../sync/records.ts'
 import { chunksOf } from '../../text/chunks.ts'
 import { showControls } from '../../text/controls.ts'
 import { MarkdownChunk } from '../../text/markdown.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
-import { StateDot, StateWord, sessionLook, ticketLook } from '../../ui/state-dot.tsx'
+import { StateDot, StateWord, sessionLook, sessionWord, ticketLook } from '../../ui/state-dot.tsx'
 import { age, fullTime, money, priorityWord } from '../../ui/words.ts'
 import { newCommand } from '../composer/steer.ts'
 import { attempt, isLive, startTicket } from '../session/actions.ts'
@@ -46,15 +50,85 @@ function SessionRow({ session }: { session: Session }) {
       className="page-row"
       onClick={() => openPage({ page: 'session', session: session.id as SessionId })}
     >
-      <StateDot look={sessionLook(session.state)} />
+      <StateDot look={sessionLook(session)} />
       <span className="clip">
-        {session.state} · {session.stage}
+        {sessionWord(session)} · {session.stage}
         {session.reason === '' ? '' : ` · ${showControls(session.reason)}`}
       </span>
       <span className="pane-meta">
         turn {session.turn} · {money(session.costUsd)} · {since}
       </span>
     </button>
+  )
+}
+
+function TicketFacts({ ticket, sessions }: { ticket: Ticket; sessions: readonly Session[] }) {
+  const cost = sessions.reduce((sum, session) => sum + session.costUsd, 0)
+  const [newest] = sessions
+  return (
+    <div className="page-facts">
+      <button
+        type="button"
+        className="btn-link"
+        onClick={() => openPage({ page: 'edit-project', project: ticket.projectId })}
+      >
+        {showControls(ticket.project)}
+      </button>
+      <span>stage {ticket.stage}</span>
+      <span>priority {priorityWord(ticket.priority)}</span>
+      <span>created {fullTime(ticket.createdAt)}</span>
+      <span>changed {fullTime(ticket.updatedAt)}</span>
+      {sessions.length === 0 ? null : <span>cost {money(cost)}</span>}
+      {newest === undefined ? null : (
+        <span className="page-branch">
+          <code className="clip">{newest.branch}</code>
+          <CopyButton text={newest.branch} label="Copy the branch’s name" />
+        </span>
+      )}
+    </div>
+  )
+}
+
+function StatusField({
+  ticket,
+  isLive: live,
+  onRefused,
+}: {
+  ticket: Ticket
+  isLive: boolean
+  onRefused: (refusal: Refusal) => void
+}) {
+  const client = useClient()
+  const given: readonly TicketStatus[] = GivenStatus.options
+  const change = async (status: GivenStatus) => {
+    const outcome = await attempt(() =>
+      client.tickets.edit({ ref: ticket.id, commandId: newCommand(), status }),
+    )
+    if (!outcome.ok) onRefused(outcome.refusal)
+  }
+  return (
+    <select
+      className="field page-status"
+      aria-label="Status"
+      value={ticket.status}
+      disabled={live}
+      title={live ? 'While a session is live its state decides' : undefined}
+      onChange={(event) => {
+        const status = GivenStatus.safeParse(event.target.value)
+        if (status.success) void change(status.data)
+      }}
+    >
+      {given.includes(ticket.status) ? null : (
+        <option value={ticket.status} disabled>
+          {ticket.status}
+        </option>
+      )}
+      {given.map((status) => (
+        <option key={status} value={status}>
+          {status}
+        </option>
+      ))}
+    </select>
   )
 }
 
@@ -131,12 +205,7 @@ export function TicketPage({ id, pane }: { id: string; pane: number }) {
         after={<StateWord look={ticketLook(ticket.status)}>{ticket.status}</StateWord>}
       />
       <div className="page" data-ticket={id}>
-        <p className="page-facts">
-          <span>{ticket.project}</span>
-          <span>stage {ticket.stage}</span>
-          <span>priority {priorityWord(ticket.priority)}</span>
-          <span title={fullTime(ticket.createdAt)}>created {fullTime(ticket.createdAt)}</span>
-        </p>
+        <TicketFacts ticket={ticket} sessions={sessions} />
         <div className="page-acts">
           {live && newest !== undefined ? (
             <button
@@ -160,6 +229,14 @@ export function TicketPage({ id, pane }: { id: string; pane: number }) {
                   : 'Start'}
             </button>
           )}
+          <button
+            type="button"
+            className="btn"
+            onClick={() => replacePage(pane, { page: 'edit-ticket', ticket: id })}
+          >
+            Edit <Key keys="Mod+E" />
+          </button>
+          <StatusField ticket={ticket} isLive={live} onRefused={setRefusal} />
         </div>
         {refusal === null ? null : (
           <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />

@@ -21,7 +21,7 @@ function textOf(item: Item): string {
     case 'step':
       return `${row.step} ${row.detail ?? ''}`
     case 'request':
-      return `${row.title} ${row.text ?? ''}`
+      return `${row.permission.asked.title} ${row.permission.answer?.text ?? ''}`
     case 'input':
     case 'thinking':
     case 'notice':

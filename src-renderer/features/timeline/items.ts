@@ -18,10 +18,19 @@ export type Item = {
 /** Characters of one item of a text; one screen is about this much. */
 const ITEM_CHARACTERS = 3_000
 
+/** Whether a call, or one of its subagent, waits for a permission. */
+export function isAsking(row: Row): boolean {
+  if (row.kind === 'request') return row.permission.answer === null
+  if (row.kind !== 'tool') return false
+  if (row.permission !== null && row.permission.answer === null && row.result === null) return true
+  return row.result === null && row.children.some(isAsking)
+}
+
 /** Whether a row is drawn open when nobody chose: what was changed and what went wrong is, what was read is not. */
 export function isOpenByItself(row: Row): boolean {
   switch (row.kind) {
     case 'tool':
+      if (isAsking(row)) return true
       if (row.children.length > 0 || row.toolKind === 'agent') return false
       if (row.result?.status === 'error') return true
       return row.toolKind === 'edit' || row.toolKind === 'execute'

@@ -7,7 +7,6 @@ import type {
   InputRow,
   NoticeRow,
   ProseRow,
-  RequestRow,
   StateRow,
   StepRow,
   TodoRow,
@@ -18,6 +17,8 @@ import { cutLines } from '../../text/lines.ts'
 import { MarkdownChunk } from '../../text/markdown.tsx'
 import { InlineCode } from '../../ui/inline-code.tsx'
 import { duration, elapsed, fullTime, money, timeOfDay } from '../../ui/words.ts'
+import { Permission } from '../requests/permission.tsx'
+import { InputImages } from './input-images.tsx'
 import type { Item } from './items.ts'
 import { LongText } from './long-text.tsx'
 import { ToolCard, ToolResultOnly } from './tool-card.tsx'
@@ -52,6 +53,14 @@ const inputNote: Record<InputRow['state'], string> = {
   unknown: 'not known whether it arrived',
 }
 
+const steerNote: Record<InputRow['state'], string> = {
+  queued: '',
+  sent: 'steered: taken after the current tool call',
+  delivered: 'steered into this turn',
+  cancelled: '',
+  unknown: 'steered',
+}
+
 /** The first message of a session is its ticket. */
 function isTicket(row: InputRow, session: SessionId): boolean {
   const title = recordsStore().getState().sessions.get(session)?.title
@@ -64,13 +73,17 @@ function InputBubble({ row, session }: { row: InputRow; session: SessionId }) {
     isTicket(row, session) ? 'the ticket' : row.author === 'ballet' ? 'from Ballet' : '',
     row.inputKind === 'interrupt' ? 'with the interrupt' : '',
     row.inputKind === 'answer' ? 'answer' : '',
-    inputNote[row.state],
+    row.steer ? steerNote[row.state] : '',
+    row.steer && row.state === 'sent' ? '' : inputNote[row.state],
   ].filter((note) => note !== '')
   return (
     <div className="tl-input" data-state={row.state}>
       <div className="tl-bubble">
         <span className="unseen">{from}: </span>
-        <LongText text={row.text} blob={row.textBlob} session={session} />
+        {row.text === '' ? null : (
+          <LongText text={row.text} blob={row.textBlob} session={session} />
+        )}
+        <InputImages images={row.images} session={session} />
       </div>
       {notes.length === 0 ? null : <div className="tl-input-note">{notes.join(' · ')}</div>}
     </div>
@@ -262,28 +275,6 @@ function Step({ row }: { row: StepRow }) {
   )
 }
 
-const outcomeWord = {
-  allowed: 'allowed once',
-  'allowed-for-session': 'allowed for this session',
-  denied: 'denied',
-  withdrawn: 'withdrawn',
-} as const
-
-function Request({ row }: { row: RequestRow }) {
-  return (
-    <div className="tl-ended" data-reason="limit">
-      <i className={`dot dot-${row.outcome === null ? 'wait' : 'quiet'}`} aria-hidden="true" />
-      <div>
-        <strong>
-          {row.outcome === null ? 'Asks for permission' : `Permission ${outcomeWord[row.outcome]}`}
-        </strong>
-        <p className="mono">{showControls(cutLines(row.title))}</p>
-        {row.text === undefined ? null : <p className="dim">{showControls(row.text)}</p>}
-      </div>
-    </div>
-  )
-}
-
 /** Draws one entry; unchanged entries are not drawn again. */
 export const TimelineItem = memo(function TimelineItem({
   item,
@@ -325,6 +316,6 @@ export const TimelineItem = memo(function TimelineItem({
     case 'step':
       return <Step row={row} />
     case 'request':
-      return <Request row={row} />
+      return <Permission permission={row.permission} session={session} headed={false} />
   }
 })

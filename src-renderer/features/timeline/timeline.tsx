@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { useStore } from 'zustand'
 import type { SessionId } from '../../../src-shared/ids.ts'
+import { requestShown, useWantedRequest } from '../../stores/wanted-request.ts'
 import type { Row } from '../../sync/rows.ts'
 import type { SessionTimeline } from '../../sync/timeline.ts'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
@@ -39,6 +40,34 @@ function estimate(item: Item | undefined): number {
 
 /** What a search opens to show what it found inside. */
 const isFoldable = (row: Row): boolean => ['tool', 'thinking', 'todo'].includes(row.kind)
+
+/** The open request that a row asks for. */
+function requestOf(row: Row): string | undefined {
+  if (row.kind !== 'tool' && row.kind !== 'request') return undefined
+  const { permission } = row
+  return permission?.answer === null ? permission.asked.request : undefined
+}
+
+/** Frames that an entry gets to be drawn after it was scrolled to. */
+const DRAWN_WITHIN = 30
+
+/** Does something with an element as soon as it is there; the answer gives it up. */
+function whenDrawn(
+  box: HTMLElement | null,
+  selector: string,
+  act: (element: HTMLElement) => void,
+): () => void {
+  let left = DRAWN_WITHIN
+  let frame = 0
+  const look = () => {
+    const element = box?.querySelector<HTMLElement>(selector)
+    if (element != null) return act(element)
+    left -= 1
+    if (left > 0) frame = requestAnimationFrame(look)
+  }
+  frame = requestAnimationFrame(look)
+  return () => cancelAnimationFrame(frame)
+}
 
 /** The same array as before while the keys are the same, so that the list keeps its measures. */
 function useKeys(items: readonly Item[]): readonly string[] {
@@ -180,6 +209,23 @@ export function Timeline({
     setFinding(false)
     box.current?.focus()
   }
+
+  const wanted = useWantedRequest()
+  const wantedAt = useMemo(
+    () => (wanted === null ? -1 : items.findIndex(({ row }) => requestOf(row) === wanted)),
+    [items, wanted],
+  )
+  useEffect(() => {
+    if (wantedAt === -1) return
+    endRef.current = false
+    setPinned(false)
+    list.scrollToIndex(wantedAt, { align: 'center' })
+    // It is drawn once it is scrolled to.
+    return whenDrawn(box.current, `[data-request="${wanted}"]`, (card) => {
+      card.focus()
+      requestShown()
+    })
+  }, [list, wanted, wantedAt])
 
   const jump = () => {
     setPinned(true)

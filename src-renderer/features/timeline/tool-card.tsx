@@ -4,8 +4,11 @@ import type { ToolRow } from '../../sync/rows.ts'
 import { showControls } from '../../text/controls.ts'
 import { lastLines } from '../../text/lines.ts'
 import { counted, duration, elapsed } from '../../ui/words.ts'
+import { outcomeWord } from '../requests/answers.ts'
+import { Permission } from '../requests/permission.tsx'
+import { readableArguments } from '../requests/wanted.ts'
 import { Delta, DiffView } from './diff-view.tsx'
-import { countCalls, latestChild } from './items.ts'
+import { countCalls, isAsking, latestChild } from './items.ts'
 import { OutputView, plainCut } from './output-view.tsx'
 
 const LIVE_LINES = 12
@@ -15,7 +18,7 @@ const LONG_COMMAND = 90
 function statusLook(row: ToolRow): string {
   switch (row.result?.status) {
     case undefined:
-      return 'begin'
+      return isAsking(row) ? 'ask' : 'begin'
     case 'ok':
       return 'on'
     case 'error':
@@ -33,7 +36,8 @@ function Elapsed({ since }: { since: string }) {
   return <span className="tl-meta">running · {elapsed(useSeconds() - Date.parse(since))}</span>
 }
 
-function Meta({ row, running }: { row: ToolRow; running: boolean }) {
+function Meta({ row, running, folded }: { row: ToolRow; running: boolean; folded: boolean }) {
+  if (row.result === null && isAsking(row)) return <span className="tl-meta tl-asks">asks</span>
   if (row.result === null) {
     return running && row.at !== null ? (
       <Elapsed since={row.at} />
@@ -42,9 +46,11 @@ function Meta({ row, running }: { row: ToolRow; running: boolean }) {
     )
   }
   const { status, diff, durationMs } = row.result
+  const answer = row.permission?.answer
   const added = diff.reduce((sum, file) => sum + file.added, 0)
   const removed = diff.reduce((sum, file) => sum + file.removed, 0)
   const words = [
+    folded && answer != null ? outcomeWord(answer.outcome) : '',
     statusWord[status],
     durationMs === undefined || durationMs < 1_000 ? '' : duration(durationMs),
   ].filter((word) => word !== '')
@@ -85,21 +91,6 @@ function hasBody(row: ToolRow): boolean {
 
 /** The arguments say more than the title where the tool is not one of the common kinds. */
 const showsInput = (row: ToolRow) => ['mcp', 'other', 'agent', 'fetch'].includes(row.toolKind)
-
-/** The arguments a line each, texts as they are; what is no JSON object as it came. */
-function readable(input: string): string {
-  let given: unknown
-  try {
-    given = JSON.parse(input)
-  } catch {
-    // Cut at the inline limit.
-    return input
-  }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return input
-  return Object.entries(given)
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join('\n')
-}
 
 function Output({ row, session }: { row: ToolRow; session: SessionId }) {
   const { result } = row
@@ -145,15 +136,20 @@ export function ToolCard({
 }) {
   const { result } = row
   const body = open && hasBody(row)
-  const shown = body && (result !== null || row.liveOutput !== null || showsInput(row))
+  const { permission } = row
+  const asks = permission !== null && permission.answer === null && result === null
+  const shown =
+    body && (result !== null || row.liveOutput !== null || showsInput(row) || permission !== null)
   return (
     <div
       className={shown ? 'tl-tool tl-tool-open' : 'tl-tool'}
-      data-status={result?.status ?? 'running'}
+      data-status={result?.status ?? (asks ? 'asks' : 'running')}
     >
       <button type="button" className="tl-tool-head" aria-expanded={open} onClick={onToggle}>
         <i className={`dot dot-${statusLook(row)}`} aria-hidden="true" />
-        <span className="unseen">{result === null ? 'running: ' : `${result.status}: `}</span>
+        <span className="unseen">
+          {result === null ? (asks ? 'asks: ' : 'running: ') : `${result.status}: `}
+        </span>
         <code
           className="clip"
           title={row.title.length > 60 ? row.title.slice(0, 1_000) : undefined}
@@ -161,16 +157,19 @@ export function ToolCard({
           <span className="tl-tool-name">{row.name}</span> {showControls(row.title.slice(0, 500))}
         </code>
         <Subagent row={row} />
-        <Meta row={row} running={running} />
+        <Meta row={row} running={running} folded={!shown} />
       </button>
       {shown ? (
         <div className="tl-tool-body">
-          {row.toolKind === 'execute' && row.title.length > LONG_COMMAND ? (
+          {permission === null ? null : (
+            <Permission permission={permission} session={session} headed />
+          )}
+          {!asks && row.toolKind === 'execute' && row.title.length > LONG_COMMAND ? (
             <pre className="tl-out tl-command">{plainCut(row.title)}</pre>
           ) : null}
-          {showsInput(row) && row.input !== '' ? (
+          {!asks && showsInput(row) && row.input !== '' ? (
             <OutputView
-              text={readable(row.input)}
+              text={readableArguments(row.input)}
               blob={row.inputBlob}
               bytes={undefined}
               session={session}

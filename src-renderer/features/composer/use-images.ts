@@ -1,0 +1,40 @@
+import { useState } from 'react'
+import type { Refusal } from '../../../src-shared/refusal.ts'
+import { type DraftImage, readImage, sortOut } from './images.ts'
+
+/** Images of messages that are not sent yet, by session; too large to be kept over a reload. */
+const drafts = new Map<string, readonly DraftImage[]>()
+
+/** The images of a session's next message. */
+export function useImages(session: string, onRefused: (refusal: Refusal) => void) {
+  const [images, setImages] = useState<readonly DraftImage[]>(() => drafts.get(session) ?? [])
+  const set = (next: readonly DraftImage[]) => {
+    drafts.set(session, next)
+    setImages(next)
+  }
+  const add = async (files: readonly File[], runtimeTakes: boolean): Promise<void> => {
+    if (!runtimeTakes) {
+      onRefused({
+        code: 'image.runtime',
+        message: 'The runtime of this session takes no images.',
+        hint: 'Put the file into the workspace and name it in the message.',
+      })
+      return
+    }
+    const { taken, refusal } = sortOut(files, drafts.get(session) ?? [])
+    if (refusal !== null) onRefused(refusal)
+    for (const file of taken) {
+      try {
+        const image = await readImage(file)
+        set([...(drafts.get(session) ?? []), image])
+      } catch (error) {
+        onRefused({
+          code: 'image.unreadable',
+          message: `“${file.name}” could not be read: ${error instanceof Error ? error.message : String(error)}`,
+          hint: 'Check that the file is still there, then add it again.',
+        })
+      }
+    }
+  }
+  return { images, set, add }
+}

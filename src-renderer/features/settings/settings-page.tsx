@@ -1,0 +1,276 @@
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
+import type { HostInfo } from '../../../src-shared/contract.ts'
+import type { RuntimeName } from '../../../src-shared/records.ts'
+import type { Refusal } from '../../../src-shared/refusal.ts'
+import type { Settings, Theme } from '../../../src-shared/settings.ts'
+import { openPage } from '../../stores/layout.ts'
+import { themes, useTheme } from '../../stores/theme.ts'
+import { bridge } from '../../sync/bridge.ts'
+import { useClient } from '../../sync/client.ts'
+import { useRecords } from '../../sync/records.ts'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { RefusalNote } from '../../ui/refusal-note.tsx'
+import { runtimeWord } from '../../ui/words.ts'
+import { FleetSize } from '../fleet/fleet-size.tsx'
+import { attempt } from '../session/actions.ts'
+import { PaneHead } from '../shell/pane-head.tsx'
+import { changeSettings, chooseTheme } from './change.ts'
+
+function Part({ title, help, children }: { title: string; help?: string; children: ReactNode }) {
+  return (
+    <section className="set">
+      <div>
+        <h3>{title}</h3>
+        {help === undefined ? null : <p className="form-help">{help}</p>}
+      </div>
+      <div className="set-body">{children}</div>
+    </section>
+  )
+}
+
+const themeWord: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
+
+function ThemePart() {
+  const client = useClient()
+  const theme = useTheme()
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  return (
+    <Part title="Theme">
+      <div className="choices" role="radiogroup" aria-label="Theme">
+        {themes.map((each) => (
+          <label key={each} className="choice">
+            <input
+              type="radio"
+              name="theme"
+              checked={theme === each}
+              onChange={() => void chooseTheme(client, each).then(setRefusal)}
+            />
+            {themeWord[each]}
+          </label>
+        ))}
+      </div>
+      {refusal === null ? null : <RefusalNote refusal={refusal} />}
+    </Part>
+  )
+}
+
+function RuntimePath({ runtime, path }: { runtime: RuntimeName; path: string | undefined }) {
+  const client = useClient()
+  const [typed, setTyped] = useState(path ?? '')
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  useEffect(() => setTyped(path ?? ''), [path])
+  const isChanged = typed.trim() !== (path ?? '')
+  const save = async (event: FormEvent) => {
+    event.preventDefault()
+    const given = typed.trim()
+    setRefusal(
+      await changeSettings(client, { runtimePaths: { [runtime]: given === '' ? null : given } }),
+    )
+  }
+  return (
+    <form className="form-row" onSubmit={(event) => void save(event)}>
+      <label htmlFor={`path-${runtime}`}>{runtimeWord(runtime)}</label>
+      <div className="page-acts">
+        <input
+          id={`path-${runtime}`}
+          className="field mono"
+          value={typed}
+          placeholder="found on the PATH"
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+        <button type="submit" className="btn" disabled={!isChanged}>
+          Save
+        </button>
+        {path === undefined ? null : (
+          <button
+            type="button"
+            className="btn"
+            onClick={() =>
+              void changeSettings(client, { runtimePaths: { [runtime]: null } }).then(setRefusal)
+            }
+          >
+            Look for it again
+          </button>
+        )}
+      </div>
+      {refusal === null ? null : <RefusalNote refusal={refusal} />}
+    </form>
+  )
+}
+
+function RuntimePart({ settings }: { settings: Settings }) {
+  const runtimes = useRecords((records) => records.runtimes)
+  const names = new Set<RuntimeName>(['claude-code'])
+  for (const { runtime } of runtimes.values()) names.add(runtime)
+  return (
+    <Part title="Runtimes" help="An absolute path takes the place of what is found on the PATH.">
+      {[...names].map((runtime) => (
+        <RuntimePath key={runtime} runtime={runtime} path={settings.runtimePaths[runtime]} />
+      ))}
+      <p>
+        <button type="button" className="btn" onClick={() => openPage({ page: 'check' })}>
+          Check this machine
+        </button>
+      </p>
+    </Part>
+  )
+}
+
+function EnvironmentPart({ settings }: { settings: Settings }) {
+  const client = useClient()
+  const [typed, setTyped] = useState('')
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const { passEnv } = settings
+  const give = async (names: string[]) => {
+    const problem = await changeSettings(client, { passEnv: names })
+    setRefusal(problem)
+    return problem === null
+  }
+  const add = async (event: FormEvent) => {
+    event.preventDefault()
+    const name = typed.trim()
+    if (name !== '' && (await give([...new Set([...passEnv, name])]))) setTyped('')
+  }
+  return (
+    <Part
+      title="Environment"
+      help="Names of variables that reach git, setup commands and runtimes, besides the usual ones. Read when Ballet starts."
+    >
+      {passEnv.length === 0 ? (
+        <p className="faint">None besides the usual ones.</p>
+      ) : (
+        <ul className="form-names" aria-label="Passed variables">
+          {passEnv.map((name) => (
+            <li key={name}>
+              <code>{name}</code>
+              <button
+                type="button"
+                className="btn-quiet"
+                aria-label={`Do not pass ${name}`}
+                onClick={() => void give(passEnv.filter((each) => each !== name))}
+              >
+                ×
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <form className="page-acts" onSubmit={(event) => void add(event)}>
+        <input
+          className="field mono set-name"
+          aria-label="Name of a variable"
+          placeholder="HTTPS_PROXY"
+          value={typed}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+        <button type="submit" className="btn" disabled={typed.trim() === ''}>
+          Pass it on
+        </button>
+      </form>
+      {refusal === null ? null : <RefusalNote refusal={refusal} />}
+    </Part>
+  )
+}
+
+function FolderPart({ info }: { info: HostInfo }) {
+  const [problem, setProblem] = useState<Refusal | null>(null)
+  const show = async () => {
+    const shown = await bridge()?.showDataFolder()
+    setProblem(
+      shown === true
+        ? null
+        : {
+            code: 'folder.not-shown',
+            message: 'The system could not show the folder.',
+            hint: 'Copy its path and open it yourself.',
+          },
+    )
+  }
+  return (
+    <Part
+      title="Data folder"
+      help="Database, workspaces, settings and logs. Chosen at the start with --data."
+    >
+      <div className="page-acts">
+        <code className="clip" title={info.dataDir}>
+          {info.dataDir}
+        </code>
+        <CopyButton text={info.dataDir} label="Copy the data folder’s path" />
+        {bridge() === undefined ? null : (
+          <button type="button" className="btn" onClick={() => void show()}>
+            Show it
+          </button>
+        )}
+      </div>
+      {problem === null ? null : <RefusalNote refusal={problem} onClose={() => setProblem(null)} />}
+    </Part>
+  )
+}
+
+function VersionPart({ info }: { info: HostInfo }) {
+  const versions = bridge()?.versions
+  return (
+    <Part title="Versions">
+      <p className="dim">
+        Ballet {info.version} · {info.kind} host · contract {info.contract}
+      </p>
+      {versions === undefined ? null : (
+        <p className="dim">
+          Runs on Electron {versions.electron} · Chromium {versions.chrome} · Node {versions.node}
+        </p>
+      )}
+    </Part>
+  )
+}
+
+/** What a person sets for this data folder. Every change holds at once, unless it says otherwise. */
+export function SettingsPage({ pane }: { pane: number }) {
+  const client = useClient()
+  const settings = useRecords((records) => records.settings.get('settings'))
+  const [info, setInfo] = useState<HostInfo | null>(null)
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  useEffect(() => {
+    let isShown = true
+    void attempt(() => client.host.info()).then((outcome) => {
+      if (!isShown) return
+      if (outcome.ok) setInfo(outcome.value)
+      else setRefusal(outcome.refusal)
+    })
+    return () => {
+      isShown = false
+    }
+  }, [client])
+  return (
+    <>
+      <PaneHead pane={pane} title="Settings" />
+      <div className="page">
+        {refusal === null ? null : <RefusalNote refusal={refusal} />}
+        {settings === undefined ? (
+          <p className="dim">The host has told no settings yet.</p>
+        ) : (
+          <>
+            <Part
+              title="Fleet"
+              help="How many agents this machine runs. A smaller fleet drains: nothing is cut off."
+            >
+              <FleetSize />
+            </Part>
+            <RuntimePart settings={settings} />
+            <ThemePart />
+            <EnvironmentPart settings={settings} />
+          </>
+        )}
+        {info === null ? null : (
+          <>
+            <FolderPart info={info} />
+            <VersionPart info={info} />
+          </>
+        )}
+      </div>
+    </>
+  )
+}
