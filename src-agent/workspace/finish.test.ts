@@ -207,6 +207,24 @@ describe('finish', () => {
     expect(await onRemote('branch', '--format=%(refname:short)')).toBe('main')
   })
 
+  it('refuses changes that git was told not to see, and only those', async () => {
+    await sample.sh(work, 'update-index', '--skip-worktree', 'README.md')
+    await sample.sh(work, 'update-index', '--assume-unchanged', 'src/a.txt')
+    await writeFiles(work, { 'b.txt': 'b' })
+    const first = await finish()
+    expect(await onRemote('rev-parse', branch)).toBe(first)
+    await writeFiles(work, { 'src/a.txt': 'hidden\n' })
+    const hidden = {
+      code: 'workspace.not-pushed',
+      message: expect.stringContaining('not to see in src/a.txt'),
+    }
+    await expect(finish()).rejects.toMatchObject(hidden)
+    await expect(remove()).rejects.toMatchObject(hidden)
+    await sample.sh(work, 'update-index', '--no-assume-unchanged', 'src/a.txt')
+    await finish()
+    expect(await onRemote('show', `${branch}:src/a.txt`)).toBe('hidden')
+  })
+
   it('uploads large files, and refuses when that fails', async () => {
     const lfs = join(sample.folder, 'bin', 'git-lfs')
     await writeFiles(join(sample.folder, 'bin'), {

@@ -1,4 +1,4 @@
-import { access, readdir, readFile } from 'node:fs/promises'
+import { access, lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Git } from '../git/run.ts'
 import { readHead, readList } from './state.ts'
@@ -14,6 +14,7 @@ export async function leftovers(git: Git, cwd: string, safe: Safe): Promise<stri
     ...(await unpushedBranches(git, cwd, safe)),
     ...(await nestedRepositories(git, cwd)),
     ...(await linkedWorktrees(cwd)),
+    ...(await hiddenChanges(git, cwd)),
   ]
 }
 
@@ -83,6 +84,36 @@ async function linkedWorktrees(cwd: string): Promise<string[]> {
     )
     if (place !== '' && isThere) found.push(`the worktree ${place}`)
   }
+  return found
+}
+
+/** Files that git was told to take for unchanged, and that are not: no commit will hold what is in them. */
+async function hiddenChanges(git: Git, cwd: string): Promise<string[]> {
+  // The letter is small for assume-unchanged, and S for skip-worktree.
+  const flagged = (await readList(git, cwd, ['ls-files', '-z', '-v'])).flatMap((entry) =>
+    /^[a-zS] /.test(entry) ? [entry.slice(2)] : [],
+  )
+  const there = await filter(flagged, async (path) => {
+    const info = await lstat(join(cwd, path)).catch(() => null)
+    return info?.isFile() === true
+  })
+  if (there.length === 0) return []
+  const staged = await readList(git, cwd, ['ls-files', '-z', '--stage'])
+  const known = new Map(
+    staged.map((entry) => [entry.slice(entry.indexOf('\t') + 1), entry.split(' ')[1]]),
+  )
+  const changed = await filter(there, async (path) => {
+    const now = await git.text(['hash-object', `--path=${path}`, '--', join(cwd, path)], { cwd })
+    return now !== known.get(path)
+  })
+  if (changed.length === 0) return []
+  const more = changed.length > 3 ? ` and ${changed.length - 3} more` : ''
+  return [`changes that git was told not to see in ${changed.slice(0, 3).join(' and ')}${more}`]
+}
+
+async function filter<T>(all: readonly T[], wanted: (each: T) => Promise<boolean>): Promise<T[]> {
+  const found: T[] = []
+  for (const each of all) if (await wanted(each)) found.push(each)
   return found
 }
 
