@@ -1,5 +1,5 @@
-import { useState } from 'react'
-import { draftOf, keepDraft } from '../stores/drafts.ts'
+import { useEffect, useRef, useState } from 'react'
+import { draftOf, followDraft, keepDraft } from '../stores/drafts.ts'
 import { LineViewer } from '../text/line-viewer.tsx'
 import { lineCount } from '../text/lines.ts'
 import { bytes, counted } from './words.ts'
@@ -29,23 +29,29 @@ export function usePasted(owner: string, initial: readonly string[] = []) {
     const kept = stored(name)
     return kept.length > 0 ? kept : [...initial]
   })
-  const set = (next: string[]) => {
-    setPieces(next)
+  const isChanged = useRef(false)
+  useEffect(() => followDraft(name, () => setPieces(stored(name))), [name])
+  const set = (next: readonly string[]) => {
+    isChanged.current = true
     keepDraft(name, next.length === 0 ? '' : JSON.stringify(next))
   }
+  // Not those of the last drawing: more may have been pasted since, also into a box that was opened since.
+  const now = () => (isChanged.current ? stored(name) : pieces)
   return {
     pieces,
     set,
+    /** Puts pieces that could not be given in front of those that were pasted meanwhile. */
+    putBack: (before: readonly string[]): void => set([...before, ...now()]),
     /** What the box may hold of a new value: too long a one becomes a piece. */
     keep: (value: string): string => {
       if (value.length <= PASTE_LIMIT) return value
-      set([...pieces, value])
+      set([...now(), value])
       return ''
     },
     /** True: the pasted text was long and is a piece now. */
     paste: (text: string): boolean => {
       if (text.length <= PASTE_LIMIT) return false
-      set([...pieces, text])
+      set([...now(), text])
       return true
     },
   }

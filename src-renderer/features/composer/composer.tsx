@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { SessionId } from '../../../src-shared/ids.ts'
 import type { SessionState } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
-import { draftOf, keepDraft } from '../../stores/drafts.ts'
+import { draftOf, keepDraft, useDraft } from '../../stores/drafts.ts'
 import { type Outgoing, useOutgoing } from '../../stores/outgoing.ts'
 import { useClient } from '../../sync/client.ts'
 import { useCapabilities, useRecords } from '../../sync/records.ts'
@@ -59,7 +59,7 @@ export function Composer({
   focusRequest: number
 }) {
   const client = useClient()
-  const [text, setText] = useState(() => draftOf(session))
+  const text = useDraft(session)
   const pasted = usePasted(session)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   /** The turn that was told to stop; until it ends the button says so. */
@@ -89,11 +89,7 @@ export function Composer({
     if (focusRequest > 0) box.current?.focus()
   }, [focusRequest])
 
-  const write = (value: string) => {
-    const kept = pasted.keep(value)
-    setText(kept)
-    keepDraft(session, kept)
-  }
+  const write = (value: string) => keepDraft(session, pasted.keep(value))
 
   /** Puts a text that could not be given back into the box; what was written meanwhile stays below it. */
   const putBack = (typed: string) => {
@@ -115,9 +111,9 @@ export function Composer({
     const { given, refusal: problem } = await give(client, session, message, manner, pictures)
     if (problem !== null) setRefusal(problem)
     if (given) return
+    pasted.putBack(pieces)
     putBack(typed)
-    pasted.set(pieces)
-    images.set(pictures)
+    images.putBack(pictures)
     setStopping(null)
   }
 

@@ -36,5 +36,8 @@ export function useImages(session: string, onRefused: (refusal: Refusal) => void
       }
     }
   }
-  return { images, set, add }
+  /** Puts images that could not be given in front of those that were added meanwhile. */
+  const putBack = (before: readonly DraftImage[]) =>
+    set([...before, ...(drafts.get(session) ?? [])])
+  return { images, set, add, putBack }
 }
