@@ -61,6 +61,16 @@ export function refuseInsideSession(world: Pick<World, 'env'>): void {
   })
 }
 
+/** A text that says something. */
+export function notEmpty(text: string): string {
+  if (text.trim() !== '') return text
+  throw new UsageError({
+    code: 'usage.value',
+    message: 'The text is empty.',
+    hint: 'Say something, or pipe it in and give - as the text.',
+  })
+}
+
 /** The text of an argument or option; `-` stands for the standard input. */
 export async function textOrStdin(text: string, world: World, limit: number): Promise<string> {
   const whole = text === '-' ? await world.readStdin(limit) : text

@@ -1,9 +1,11 @@
 import { Command, type CommanderError } from 'commander'
 import { addDemoCommand } from './commands/demo.ts'
 import { addHostCommands } from './commands/host.ts'
+import { addInputCommands } from './commands/input.ts'
 import { addProjectCommands } from './commands/project.ts'
 import { addServeCommand } from './commands/serve.ts'
 import { addSessionCommands } from './commands/session.ts'
+import { addSettingsCommands } from './commands/settings.ts'
 import { addSteeringCommands } from './commands/steering.ts'
 import { addTicketCommands } from './commands/ticket.ts'
 import { type Context, createContext, type GlobalOptions, refuseInsideSession } from './context.ts'
@@ -70,7 +72,9 @@ function createProgram(world: World, isJson: boolean): Command {
   addTicketCommands(program, run)
   addSessionCommands(program, run)
   addSteeringCommands(program, run)
+  addInputCommands(program, run)
   addHostCommands(program, run)
+  addSettingsCommands(program, run)
   addDemoCommand(program, run)
   throwInsteadOfExit(program, 'ballet')
   return program

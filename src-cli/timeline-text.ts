@@ -69,18 +69,31 @@ function describeBody(event: EventBody, options: TextOptions): TextLine[] {
         event.textBlob ? ' …' : '',
       )
     case 'input.queued':
-      return [line(`queued: ${oneLine(event.text)}`, 'quiet')]
+      return [line(`${queuedAs[event.change ?? 'queued']}: ${said(event)}`, 'quiet')]
     case 'input.sent':
-      return []
+      return event.steer === true ? [line(`steers: ${said(event)}`, 'quiet')] : []
     case 'input.delivered':
-      return block(event.text, 'strong', event.textBlob ? ' …' : '', '» ')
+      return [
+        ...block(event.text, 'strong', event.textBlob ? ' …' : '', event.steer ? '»» ' : '» '),
+        ...(event.images ?? []).map(({ mediaType, bytes }) =>
+          line(`  [${mediaType}, ${Math.ceil(bytes / 1_000)} kB]`, 'quiet'),
+        ),
+      ]
     case 'input.cancelled':
-      return [line(`cancelled: ${oneLine(event.text)}`, 'quiet')]
+      return [line(`cancelled: ${said(event)}`, 'quiet')]
     case 'input.unknown':
-      return [line(`whether this arrived is not known: ${oneLine(event.text)}`, 'bad')]
+      return [line(`whether this arrived is not known: ${said(event)}`, 'bad')]
     default:
       return assertNever(event)
   }
+}
+
+const queuedAs = { queued: 'queued', edited: 'edited', moved: 'moved' } as const
+
+function said({ text, images }: { text: string; images?: readonly unknown[] | undefined }): string {
+  const count = images?.length ?? 0
+  const shown = count === 0 ? '' : `[${count} ${count === 1 ? 'image' : 'images'}]`
+  return [oneLine(text), shown].filter((part) => part !== '').join(' ')
 }
 
 function describeResult(

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import type { z } from 'zod'
-import { describeIssues } from './failures.ts'
+import { describeIssues, UsageError } from './failures.ts'
 
 /** Reads an option's or an argument's text with the contract's schema; what does not fit is a usage error. */
 export function parsed<S extends z.ZodType>(schema: S): (text: string) => z.output<S> {
@@ -14,6 +14,20 @@ export function parsedNumber<S extends z.ZodType>(schema: S): (text: string) => 
       throw new InvalidArgumentError(`"${text}" is not a whole number.`)
     return check(schema, Number(text))
   }
+}
+
+/** Like `parsed`; an empty text, which stands for nothing, stays one. */
+export function orNothing<S extends z.ZodType>(schema: S): (text: string) => z.output<S> | '' {
+  return (text) => (text === '' ? '' : check(schema, text))
+}
+
+/** An edit without a field. */
+export function nothingToChange(command: string): UsageError {
+  return new UsageError({
+    code: 'usage.missing',
+    message: 'Nothing was named to change.',
+    hint: `\`ballet ${command} edit --help\` says what can be.`,
+  })
 }
 
 function check<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {

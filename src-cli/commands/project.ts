@@ -1,8 +1,17 @@
 import { type Command, Option } from 'commander'
+import { z } from 'zod'
+import type { ProjectChange } from '../../src-shared/contract.ts'
 import { Reference } from '../../src-shared/ids.ts'
 import { PermissionMode, ProjectSettings, RuntimeName } from '../../src-shared/records.ts'
 import type { CommandRunner } from '../program.ts'
-import { assignment, collected, parsed, parsedNumber } from '../values.ts'
+import {
+  assignment,
+  collected,
+  nothingToChange,
+  orNothing,
+  parsed,
+  parsedNumber,
+} from '../values.ts'
 
 type AddOptions = {
   name: string
@@ -18,6 +27,8 @@ type AddOptions = {
   window?: string
   maxSessions?: number
 }
+
+type EditOptions = Partial<AddOptions> & { args?: boolean; unsetEnv?: string[] }
 
 const { shape } = ProjectSettings
 
@@ -109,6 +120,59 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
     )
 
   project
+    .command('edit')
+    .description('change a project; holds for sessions that start or are brought back afterwards')
+    .argument('<project>', 'its name, its id or the beginning of it', parsed(Reference))
+    .option('--name <name>', 'another name', parsed(shape.name))
+    .option('--repo <url>', 'another repository; checked first', parsed(shape.repo))
+    .option(
+      '--branch <branch>',
+      "the branch that work starts from; empty for the remote's default branch",
+      orNothing(shape.branch.unwrap()),
+    )
+    .addOption(new Option('--runtime <runtime>', 'the coding agent').choices(RuntimeName.options))
+    .addOption(
+      new Option('--permission <mode>', 'how much the runtime may do without asking').choices(
+        PermissionMode.options,
+      ),
+    )
+    .option(
+      '--model <model>',
+      "the runtime's model; empty for its own choice",
+      orNothing(shape.model.unwrap()),
+    )
+    .option('--arg <text>', 'the whole list of arguments anew, repeatable', collected)
+    .option('--no-args', 'no more arguments')
+    .option(
+      '--setup <command>',
+      'prepares a fresh workspace; empty for none',
+      orNothing(shape.setup.unwrap()),
+    )
+    .option('--setup-limit <duration>', 'how long the set-up may take', parsed(shape.setupLimit))
+    .option('--env <name=value>', 'sets a variable, repeatable', assignment)
+    .option('--unset-env <name>', 'takes a variable away, repeatable', collected)
+    .option(
+      '--window <duration>',
+      'how long a session may wait for input: 90s, 10m, 2h, never',
+      parsed(shape.window),
+    )
+    .option(
+      '--max-sessions <number>',
+      'how many of its sessions may hold an agent at once; 0 for no limit',
+      parsedNumber(shape.maxSessions.unwrap().or(z.literal(0))),
+    )
+    .action(
+      run.steering(async ({ ask, print, world }, options: EditOptions, ref: string) => {
+        const change = changeOf(options)
+        if (Object.keys(change).length === 0) throw nothingToChange('project')
+        const edited = await ask((client, limit) =>
+          client.projects.edit({ ...change, ref, commandId: world.uuid() }, limit),
+        )
+        print.made('project', edited, `Project ${edited.name} (${edited.key}) is changed.`)
+      }),
+    )
+
+  project
     .command('delete')
     .description('forget a project that has no tickets')
     .argument('<project>', 'its name, its id or the beginning of it', parsed(Reference))
@@ -120,4 +184,17 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
         print.made('project', gone, `Project ${gone.name} is deleted.`)
       }),
     )
+}
+
+function changeOf(options: EditOptions): ProjectChange {
+  const { arg, args, env, unsetEnv = [], maxSessions, branch, model, setup, ...fields } = options
+  const variables = { ...env, ...Object.fromEntries(unsetEnv.map((name) => [name, null])) }
+  const emptied = Object.entries({ branch, model, setup }).filter(([, text]) => text !== undefined)
+  return {
+    ...fields,
+    ...Object.fromEntries(emptied.map(([name, text]) => [name, text === '' ? null : text])),
+    ...(args === false ? { runtimeArgs: [] } : arg === undefined ? {} : { runtimeArgs: arg }),
+    ...(Object.keys(variables).length === 0 ? {} : { env: variables }),
+    ...(maxSessions === undefined ? {} : { maxSessions: maxSessions === 0 ? null : maxSessions }),
+  }
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { TEXT_LIMIT } from '../../src-shared/contract.ts'
 import { InputId, Reference } from '../../src-shared/ids.ts'
-import { textOrStdin } from '../context.ts'
-import { UsageError } from '../failures.ts'
+import { notEmpty, textOrStdin } from '../context.ts'
+import { readImages } from '../images.ts'
 import type { CommandRunner } from '../program.ts'
-import { parsed } from '../values.ts'
+import { collected, parsed } from '../values.ts'
 
 const REFERENCE = "its id or the beginning of it, or its ticket's key"
 const ID_OPTION = "the input's own id, a UUID: repeating it does nothing twice"
@@ -15,18 +15,35 @@ export function addSteeringCommands(program: Command, run: CommandRunner): void 
     .description('give a session a message; it is delivered when the running turn ends')
     .argument('<session>', REFERENCE, parsed(Reference))
     .argument('<text>', 'the message; - reads the standard input')
+    .option('--steer', 'for the running turn: it takes the message after its current tool call')
+    .option('--image <file>', 'an image with it (PNG, JPEG, GIF, WebP), repeatable', collected)
     .option('--id <id>', ID_OPTION, parsed(InputId))
     .action(
       run.steering(
-        async ({ ask, print, world }, options: { id?: InputId }, ref: string, text: string) => {
-          const whole = notEmpty(await textOrStdin(text, world, TEXT_LIMIT))
+        async (
+          { ask, print, world },
+          options: { id?: InputId; steer?: boolean; image?: string[] },
+          ref: string,
+          text: string,
+        ) => {
+          const given = await textOrStdin(text, world, TEXT_LIMIT)
+          const images = await readImages(world, options.image ?? [])
+          const whole = images.length === 0 ? notEmpty(given) : given
           const input = await ask((client, limit) =>
             client.sessions.send(
-              { ref, text: whole, input: options.id ?? InputId.parse(world.uuid()) },
+              {
+                ref,
+                text: whole,
+                input: options.id ?? InputId.parse(world.uuid()),
+                ...(options.steer === true ? { steer: true } : {}),
+                ...(images.length === 0 ? {} : { images }),
+              },
               limit,
             ),
           )
-          print.made('input', input, `${input.id}: ${input.state}`)
+          const { notSteered } = input
+          const why = notSteered === undefined ? '' : `: not steered. ${notSteered.message}`
+          print.made('input', input, `${input.id}: ${input.state}${why}`)
         },
       ),
     )
@@ -73,13 +90,4 @@ export function addSteeringCommands(program: Command, run: CommandRunner): void 
         },
       ),
     )
-}
-
-function notEmpty(text: string): string {
-  if (text.trim() !== '') return text
-  throw new UsageError({
-    code: 'usage.value',
-    message: 'The text is empty.',
-    hint: 'Say something, or pipe it in and give - as the text.',
-  })
 }

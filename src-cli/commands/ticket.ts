@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander'
-import { TEXT_LIMIT } from '../../src-shared/contract.ts'
+import { GivenStatus, TEXT_LIMIT } from '../../src-shared/contract.ts'
 import { Reference } from '../../src-shared/ids.ts'
 import { Priority, Stage, TicketStatus } from '../../src-shared/records.ts'
 import { textOrStdin } from '../context.ts'
 import { TicketTitle } from '../inputs.ts'
 import type { CommandRunner } from '../program.ts'
-import { parsed, parsedNumber } from '../values.ts'
+import { nothingToChange, parsed, parsedNumber } from '../values.ts'
 
 type AddOptions = {
   project: string
@@ -15,6 +15,8 @@ type AddOptions = {
   stage?: string
   start?: boolean
 }
+
+type EditOptions = { title?: string; body?: string; priority?: number; status?: GivenStatus }
 
 export function addTicketCommands(program: Command, run: CommandRunner): void {
   const ticket = program.command('ticket').description('pieces of work')
@@ -63,6 +65,34 @@ export function addTicketCommands(program: Command, run: CommandRunner): void {
     .action(
       run.looking(async ({ ask, print }, _options, ref: string) => {
         print.one('ticket', await ask((client, limit) => client.tickets.show({ ref }, limit)))
+      }),
+    )
+
+  ticket
+    .command('edit')
+    .description('change a ticket; its status only while no session of it is live')
+    .argument('<ticket>', 'its key, its id or the beginning of it', parsed(Reference))
+    .option('--title <title>', 'one line', parsed(TicketTitle))
+    .option('--body <text>', 'what is to be done; - reads the standard input')
+    .option('--priority <number>', '1 (urgent) to 5 (some day)', parsedNumber(Priority))
+    .addOption(new Option('--status <status>', 'another status').choices(GivenStatus.options))
+    .action(
+      run.steering(async ({ ask, print, world }, options: EditOptions, ref: string) => {
+        if (Object.keys(options).length === 0) throw nothingToChange('ticket')
+        const { body, ...rest } = options
+        const text = body === undefined ? undefined : await textOrStdin(body, world, TEXT_LIMIT)
+        const edited = await ask((client, limit) =>
+          client.tickets.edit(
+            {
+              ...rest,
+              ref,
+              ...(text === undefined ? {} : { body: text }),
+              commandId: world.uuid(),
+            },
+            limit,
+          ),
+        )
+        print.made('ticket', edited, `${edited.key} ${edited.title}: ${edited.status}`)
       }),
     )
 
