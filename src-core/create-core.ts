@@ -68,6 +68,7 @@ export function createCore(ports: CorePorts): Core {
           : { reason: 'agent died', detail },
       )
     },
+    isStoring: (lease) => intake.isStoring(lease),
     changed: (agent) => records.agentChanged(agent),
     learned: (runtime) => records.runtimeChanged(runtime),
   })

@@ -180,6 +180,22 @@ test('an agent that died leaves its session although its last words cannot be st
   await inState(core, ticket.key, 'resuming')
 })
 
+test('an agent whose end cannot be stored yet is not taken for one that lost its session', async () => {
+  const { state, wrap } = failing()
+  const core = await startTestCore({ agents: 1, storage: wrap })
+  const { ticket, agent } = await working(core)
+  state.full = true
+  agent.end('failed')
+  for (let beat = 0; beat < 8; beat += 1) {
+    agent.heartbeat(null)
+    await settle(3)
+  }
+  state.full = false
+  core.clock.turn(2_000)
+  await inState(core, ticket.key, 'failed')
+  expect(await core.client.agents.list()).toMatchObject([{ state: 'idle', restarts: 0 }])
+})
+
 test('a Core that stopped tries nothing again', async () => {
   const { state, wrap } = failing()
   const core = await startTestCore({ agents: 1, storage: wrap })

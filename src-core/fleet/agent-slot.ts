@@ -23,6 +23,8 @@ export type SlotHandlers = {
   /** It said hello and takes work. */
   up(slot: AgentSlot): void
   message(slot: AgentSlot, message: AgentMessage): void
+  /** Something that was told under the lease is not stored yet. */
+  isStoring(lease: LeaseId): boolean
   /** Its process is gone; `hold` is what it held. */
   gone(slot: AgentSlot, hold: Hold | null, detail: string): void
   /** Something that people see of it changed. */
@@ -193,9 +195,10 @@ export class AgentSlot {
     await life.ended
   }
 
-  /** An agent that does not know of its session after a while has lost it. */
+  /** An agent that does not know of its session after a while has lost it, unless its end only waits to be stored. */
   #checkHold(life: AgentLife, { lease }: Vitals): void {
-    const denied = this.#hold !== null && lease !== this.#hold.lease
+    const held = this.#hold?.lease
+    const denied = held !== undefined && lease !== held && !this.#handlers.isStoring(held)
     life.denials = denied ? life.denials + 1 : 0
     if (life.denials >= DENIAL_LIMIT) life.kill('does not know of its session any more')
   }

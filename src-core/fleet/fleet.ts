@@ -12,6 +12,7 @@ export type FleetHandlers = {
   /** An agent takes work or questions that it did not take before. */
   available(): void
   lost(slot: AgentSlot, hold: Hold, detail: string): void
+  isStoring(lease: LeaseId): boolean
   changed(agent: AgentId): void
   /** What a runtime can do is known from now on. */
   learned(runtime: RuntimeName): void
@@ -96,6 +97,7 @@ export class Fleet {
         this.#handlers.available()
       },
       message: (slot, message) => this.#message(slot, message),
+      isStoring: (lease) => this.#handlers.isStoring(lease),
       gone: (slot, hold, detail) => {
         this.#probes.lost(slot)
         if (slot.isDraining && !this.#stopped) {

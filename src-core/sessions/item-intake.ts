@@ -159,6 +159,11 @@ export class ItemIntake {
     return made
   }
 
+  /** Something that was told under the lease is not stored yet. */
+  isStoring(lease: LeaseId): boolean {
+    return this.#inboxes.has(lease)
+  }
+
   /** Resolves when everything that came until now is stored, or waits for another try. */
   async idle(): Promise<void> {
     for (;;) {
