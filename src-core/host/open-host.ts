@@ -33,7 +33,7 @@ export type Host = {
   info: HostInfo
   /** Where clients of other processes connect. */
   socket: string
-  /** Resolves when the host cannot go on, with why; `kill` it then. */
+  /** Resolves when the host cannot go on, with why; `close` it then. */
   failed: Promise<Error>
   /** In order and within limits: agents hand over what they have; sessions go on at the next start. */
   close(): Promise<void>
