@@ -10,8 +10,9 @@ const SECRET_TEXTS: readonly [RegExp, string][] = [
   [/\b(gh[pousr]_|github_pat_|glpat-|xox[a-z]-)[A-Za-z0-9_-]{10,}/g, MASK],
   [/\bAKIA[A-Z0-9]{16}\b/g, MASK],
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, `$1 ${MASK}`],
-  // A password in an address, of a git remote for one.
-  [/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):[^\s/@]+@/gi, `$1:${MASK}@`],
+  // A password in an address, of a git remote for one. A pattern that began at the scheme would try each letter of a
+  // long word as its beginning.
+  [/(:\/\/[^\s/:@]*):[^\s/@]+@/g, `$1:${MASK}@`],
   [/(BALLET_SESSION=[0-9a-f-]+:)[0-9a-f]+/g, `$1${MASK}`],
 ]
 

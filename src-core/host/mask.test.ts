@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { maskText } from './mask.ts'
+
+test.each([
+  ['fetch https://me:hunter2@example.org/x.git', 'fetch https://me:***@example.org/x.git'],
+  ['git+ssh://me:a:b@h and ftp://:pw@h', 'git+ssh://me:***@h and ftp://:***@h'],
+  ['https://example.org:8080/a@b', 'https://example.org:8080/a@b'],
+  ['ssh://git@example.org/x.git', 'ssh://git@example.org/x.git'],
+])('%s', (text, masked) => {
+  expect(maskText(text)).toBe(masked)
+})
+
+test.each(['x', '://a:', 'a:', 'Bearer ', 'sk-', '@'])('long texts of %j cost no time', (piece) => {
+  const text = piece.repeat(20_000 / piece.length)
+  const start = performance.now()
+  maskText(text)
+  expect(performance.now() - start).toBeLessThan(200)
+})
