@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -85,6 +93,24 @@ describe("the host's log", () => {
     try {
       createHostLog(base)
       expect(write).toHaveBeenCalledWith(expect.stringContaining('cannot write its log'))
+    } finally {
+      write.mockRestore()
+    }
+  })
+
+  it.runIf(process.platform === 'linux')('keeps little in memory while the disk is full', () => {
+    mkdirSync(logs)
+    symlinkSync('/dev/full', join(logs, 'host.log'))
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    try {
+      const log = createHostLog(base)
+      const before = process.memoryUsage()
+      for (let count = 0; count < 3_000; count += 1) log.warn('x'.repeat(10_000), { count })
+      const after = process.memoryUsage()
+      expect(after.heapUsed + after.external - before.heapUsed - before.external).toBeLessThan(
+        15_000_000,
+      )
+      expect(write).toHaveBeenCalledTimes(1)
     } finally {
       write.mockRestore()
     }

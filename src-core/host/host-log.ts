@@ -9,6 +9,9 @@ import { maskText, maskValue } from './mask.ts'
 /** A log of this size is put aside at the next start. */
 const ROTATE_BYTES = 5 * 1024 * 1024
 
+/** What waits while the disk is full; more than this is not kept. */
+const WAITING_BYTES = 1024 * 1024
+
 const NAMES = ['host.log', 'host.1.log', 'host.2.log']
 
 /**
@@ -41,7 +44,12 @@ function open(folder: string): pino.Logger {
     makeFolder(folder)
     rotate(folder)
     // Written at once: what a host says last, before it is killed, is what matters most.
-    const file = pino.destination({ dest: join(folder, 'host.log'), sync: true, mode: 0o600 })
+    const file = pino.destination({
+      dest: join(folder, 'host.log'),
+      sync: true,
+      mode: 0o600,
+      maxLength: WAITING_BYTES,
+    })
     let isTold = false
     file.on('error', (error: Error) => {
       if (!isTold) process.stderr.write(`Ballet cannot write its log: ${error.message}\n`)
