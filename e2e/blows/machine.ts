@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { Agent, Session } from '../../src-shared/records.ts'
@@ -59,7 +59,9 @@ async function processFaults(bench: Workbench, life: Life, rows: Rows): Promise<
     const marked = mine.filter(
       ({ parent, command }) => parent === pid && /stream-json/u.test(command),
     )
-    if (held !== undefined && marked.length !== 1) {
+    // One that ended between turns is started again with the next message.
+    const fewest = held?.state === 'waiting' && runtimePids.length === 0 ? 0 : 1
+    if (held !== undefined && (marked.length < fewest || marked.length > 1)) {
       faults.push(`${id} holds ${held.ticket} (${held.state}) with ${marked.length} runtimes`)
     }
     if (held === undefined && marked.length > 0) faults.push(`${id} holds nothing and a runtime`)
@@ -83,12 +85,19 @@ async function folderFaults(bench: Workbench, sessions: readonly Session[]): Pro
   const faults: string[] = []
   const root = join(bench.dataDir, 'workspaces')
   const there = new Set((await namesIn(root)).map((name) => join(root, name)))
-  for (const { ticket, state, workspace } of sessions) {
-    if (workspace !== null && !there.has(workspace)) {
+  // The row says a workspace before it is made, so that one that is half made is found.
+  const unmade = new Set(withoutWorkspace(bench.dataDir))
+  for (const { id, ticket, state, workspace } of sessions) {
+    if (workspace !== null && !there.has(workspace) && !unmade.has(id)) {
       faults.push(`${ticket} (${state}) says ${workspace}, which is not there`)
     }
   }
   const said = new Set(sessions.map(({ workspace }) => workspace))
+  // Half made by an agent that was killed: the next one begins with taking it away.
+  for (const { id, state, workspace } of sessions) {
+    if (workspace === null || state === 'finished' || !unmade.has(id)) continue
+    said.add(join(root, `.new-${basename(workspace)}`))
+  }
   for (const path of there) if (!said.has(path)) faults.push(`no session says ${path}`)
   for (const name of await namesIn(join(bench.dataDir, 'spool'))) {
     faults.push(`left in the spool: ${name}`)
@@ -126,46 +135,52 @@ export async function workFaults(
 
 /** What was asked of sessions that an agent holds, and is not done yet; no client sees that. */
 export function pendingIn(dataDir: string): string[] {
-  const db = new Database(join(dataDir, 'ballet.sqlite'), { readonly: true })
-  try {
-    const rows = db
+  return reading(dataDir, (db) =>
+    db
       .prepare<[], { id: string; pending: string }>(
         'SELECT id, pending FROM session WHERE pending IS NOT NULL AND lease_id IS NOT NULL',
       )
       .all()
-    return rows.map(({ id, pending }) => `${id} is to ${pending}`)
-  } finally {
-    db.close()
-  }
+      .map(({ id, pending }) => `${id} is to ${pending}`),
+  )
+}
+
+function withoutWorkspace(dataDir: string): string[] {
+  return reading(dataDir, (db) =>
+    db
+      .prepare<[], { id: string }>('SELECT id FROM session WHERE base_commit IS NULL')
+      .all()
+      .map(({ id }) => id),
+  )
 }
 
 /** The database itself, and rows that no client sees. */
 export function databaseFaults(dataDir: string): string[] {
+  return reading(dataDir, (db) => {
+    const count = (from: string) => Number(db.prepare(`SELECT count(*) ${from}`).pluck().get())
+    const wrong = {
+      'leases go on without a session': `FROM lease LEFT JOIN session ON session.lease_id = lease.id
+        WHERE lease.ended_at IS NULL AND session.id IS NULL`,
+      'ended leases are not looked after': `FROM lease WHERE ended_at IS NOT NULL AND reaped = 0`,
+      'sessions say a lease that has ended': `FROM session LEFT JOIN lease ON lease.id = session.lease_id
+        WHERE session.lease_id IS NOT NULL AND (lease.id IS NULL OR lease.ended_at IS NOT NULL)`,
+      'effects are still in the outbox': 'FROM outbox',
+    }
+    const check = db.pragma('integrity_check', { simple: true })
+    return [
+      ...(check === 'ok' ? [] : [`the database: ${String(check)}`]),
+      ...Object.entries(wrong).flatMap(([what, from]) => {
+        const found = count(from)
+        return found === 0 ? [] : [`${found} ${what}`]
+      }),
+    ]
+  })
+}
+
+function reading<T>(dataDir: string, read: (db: Database.Database) => T): T {
   const db = new Database(join(dataDir, 'ballet.sqlite'), { readonly: true })
   try {
-    const faults: string[] = []
-    const check = db.pragma('integrity_check', { simple: true })
-    if (check !== 'ok') faults.push(`the database: ${String(check)}`)
-    const open = db
-      .prepare(
-        `SELECT lease.id FROM lease LEFT JOIN session ON session.lease_id = lease.id
-         WHERE lease.ended_at IS NULL AND session.id IS NULL`,
-      )
-      .all()
-    if (open.length > 0) faults.push(`${open.length} leases go on without a session`)
-    const unreaped = db.prepare('SELECT id FROM lease WHERE ended_at IS NOT NULL AND reaped = 0')
-    const left = unreaped.all().length
-    if (left > 0) faults.push(`${left} ended leases are not looked after`)
-    const gone = db
-      .prepare(
-        `SELECT session.id FROM session LEFT JOIN lease ON lease.id = session.lease_id
-         WHERE session.lease_id IS NOT NULL AND (lease.id IS NULL OR lease.ended_at IS NOT NULL)`,
-      )
-      .all()
-    if (gone.length > 0) faults.push(`${gone.length} sessions say a lease that has ended`)
-    const effects = db.prepare('SELECT effect FROM outbox').all().length
-    if (effects > 0) faults.push(`${effects} effects are still in the outbox`)
-    return faults
+    return read(db)
   } finally {
     db.close()
   }

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { SessionId } from '../../src-shared/ids.ts'
+import type { BalletClient } from '../support/ballet-client.ts'
 import type { GitRemote } from '../support/git-remote.ts'
 import { showEvents, timelineOf } from '../support/watch.ts'
 import type { Workbench } from '../support/workbench.ts'
@@ -143,30 +145,48 @@ async function check(
   const life = await host.up()
   const faults = rowFaults(rest.sessions, rest.agents)
   const timelines: string[] = []
-  for (const session of rest.sessions) {
-    const follower = ledger.follower(session.id)
+  for (const { id } of rest.sessions) {
+    const follower = ledger.follower(id)
     if (follower === undefined) continue
-    const held: Held = {
-      session,
-      events: await timelineOf(life.client, session.id),
-      inputs: await life.client.sessions.inputs({ ref: session.id }),
-      said: ledger.saidTo(session.id),
-      follower,
-      requests: requestsIn(bench.model, session),
-    }
+    const held = await holdStill(bench, life.client, id, ledger)
+    const { session, events } = held
     const found = sessionFaults(held)
     if (session.state === 'finished') {
-      found.push(...(await workFaults(remote, session, held.events)))
-      ledger.forget(session.id)
+      found.push(...(await workFaults(remote, session, events)))
+      ledger.forget(id)
     }
     if (session.state === 'failed') scene.log.say(`${session.ticket} failed: ${session.reason}`)
-    if (found.length > 0) timelines.push(`${session.ticket}\n${showEvents(held.events)}`)
+    if (found.length > 0) timelines.push(`${session.ticket}\n${showEvents(events)}`)
     faults.push(...found)
   }
   faults.push(...(await machineFaults(bench, life)))
   faults.push(...databaseFaults(bench.dataDir))
   faults.push(...(await windowFaults(life, rest.sessions)))
   return { faults, timelines: timelines.join('\n\n') }
+}
+
+/** A session as it is while nothing of it changes: what a blow did may be noticed only now. */
+async function holdStill(
+  bench: Workbench,
+  client: BalletClient,
+  id: SessionId,
+  ledger: Ledger,
+): Promise<Held> {
+  for (;;) {
+    const before = await client.sessions.show({ ref: id })
+    const events = await timelineOf(client, id)
+    const inputs = await client.sessions.inputs({ ref: id })
+    const session = await client.sessions.show({ ref: id })
+    if (session.lastSeq !== before.lastSeq) continue
+    return {
+      session,
+      events,
+      inputs,
+      said: ledger.saidTo(id),
+      follower: ledger.follower(id),
+      requests: requestsIn(bench.model, session),
+    }
+  }
 }
 
 function failure(

@@ -27,6 +27,8 @@ export interface BareClaudeOptions {
   readonly resume?: string
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Called with each line as it comes. */
+  readonly onLine?: (line: ClaudeLine) => void
 }
 
 /** Claude Code over its streaming interface with nothing of Ballet between: what a driver is measured against. */
@@ -95,7 +97,9 @@ export function startBareClaude(options: BareClaudeOptions): BareClaude {
   createInterface({ input: child.stdout, crlfDelay: Number.POSITIVE_INFINITY }).on(
     'line',
     (line) => {
-      lines.push(JSON.parse(line) as ClaudeLine)
+      const decoded = JSON.parse(line) as ClaudeLine
+      lines.push(decoded)
+      options.onLine?.(decoded)
       if (KEEP_LINES_IN !== undefined)
         appendFileSync(join(KEEP_LINES_IN, `${marker}.jsonl`), `${line}\n`)
     },

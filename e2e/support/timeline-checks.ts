@@ -72,14 +72,20 @@ function toolFaults(events: readonly TimelineEvent[], session: Session): string[
   const faults: string[] = []
   const open = new Set<string>()
   const known = new Set<string>()
+  /** Ended without an answer when their turn was cut; a resume may find what became of them, once. */
+  const lost = new Set<string>()
   for (const event of events) {
     if (event.kind === 'tool.call') {
       if (known.has(event.callId)) faults.push(`${event.callId} is called twice`)
       known.add(event.callId)
       open.add(event.callId)
     }
-    if (event.kind === 'tool.result' && !open.delete(event.callId)) {
-      faults.push(`${event.callId} has a result without an open call (${event.seq})`)
+    if (event.kind === 'tool.result') {
+      if (open.delete(event.callId)) {
+        if (event.status === 'unknown') lost.add(event.callId)
+      } else if (event.status === 'unknown' || !lost.delete(event.callId)) {
+        faults.push(`${event.callId} has a result without an open call (${event.seq})`)
+      }
     }
     if (event.kind === 'turn.ended' && open.size > 0) {
       faults.push(`turn ${event.turn} ended while ${[...open].join(', ')} was open`)
@@ -95,21 +101,31 @@ function turnFaults(events: readonly TimelineEvent[], session: Session): string[
   const faults: string[] = []
   let turn = 0
   let isOpen = false
+  /** The last turn was cut, and a resume looks for what the runtime wrote down of it. */
+  let isRecovering = false
+  let wasCut = false
   for (const event of events) {
     if (event.kind === 'turn.started') {
       if (isOpen) faults.push(`turn ${event.turn} started in turn ${turn}`)
       if (event.turn !== turn + 1) faults.push(`turn ${event.turn} follows turn ${turn}`)
       turn = event.turn ?? turn + 1
       isOpen = true
+      wasCut = false
+      isRecovering = false
     } else if (event.kind === 'turn.ended') {
       if (!isOpen || event.turn !== turn) faults.push(`turn ${event.turn} ended, not running`)
       isOpen = false
+      wasCut = event.reason === 'killed'
+    } else if (event.kind === 'resume.step') {
+      isRecovering = wasCut
+    } else if (event.kind === 'session.state') {
+      isRecovering = false
     } else if (event.kind === 'tool.call' || event.kind === 'tool.result') {
       // What prepares a workspace belongs to no turn.
       if (event.turn === undefined && !isOpen && event.callId.startsWith('setup-')) continue
-      faults.push(...placeFaults(event, turn, isOpen))
+      faults.push(...placeFaults(event, turn, isOpen || isRecovering))
     } else if (event.kind === 'assistant.text' || event.kind === 'assistant.thinking') {
-      faults.push(...placeFaults(event, turn, isOpen))
+      faults.push(...placeFaults(event, turn, isOpen || isRecovering))
     }
   }
   if (isOpen !== (session.state === 'working')) {
@@ -131,14 +147,26 @@ function inputFaults(events: readonly TimelineEvent[]): string[] {
   const faults: string[] = []
   const last = new Map<string, string>()
   const started = new Set<string>()
+  const takenBack = new Set<string>()
   for (const event of events) {
     if (event.kind === 'turn.started') {
       for (const input of event.inputs) {
-        if (started.has(input)) faults.push(`input ${input} started two turns`)
+        // Only one that the runtime certainly lost is given to it again.
+        if (started.has(input) && !takenBack.delete(input)) {
+          faults.push(`input ${input} started two turns`)
+        }
         started.add(input)
       }
     }
+    if (event.kind === 'input.queued' && last.get(event.input) === 'input.sent') {
+      takenBack.add(event.input)
+    }
     if (!('input' in event) || !event.kind.startsWith('input.')) continue
+    // Changed by a person where it waits.
+    if (event.kind === 'input.queued' && event.change !== undefined) {
+      if (last.get(event.input) === 'input.queued') continue
+      faults.push(`input ${event.input} is ${event.change} and not queued (${event.seq})`)
+    }
     const before = last.get(event.input)
     if (!INPUT_BEFORE[event.kind]?.includes(before)) {
       faults.push(`input ${event.input}: ${event.kind} after ${before ?? 'nothing'} (${event.seq})`)
