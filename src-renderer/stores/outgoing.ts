@@ -1,6 +1,7 @@
 import { useStore } from 'zustand'
 import { createStore } from 'zustand/vanilla'
 import type { InputId } from '../../src-shared/ids.ts'
+import { recall, remember } from './remembered.ts'
 
 /** An input that was given here and that the host has not confirmed yet. */
 export type Outgoing = {
@@ -14,6 +15,42 @@ export type Outgoing = {
 type State = { inputs: readonly Outgoing[] }
 
 const store = createStore<State>(() => ({ inputs: [] }))
+
+/** What a window that is loaded again must know of the texts that were on their way. */
+type Unsent = { id: InputId; session: string; text: string }
+
+const isUnsent = (value: unknown): value is Unsent =>
+  typeof value === 'object' &&
+  value !== null &&
+  'id' in value &&
+  'session' in value &&
+  'text' in value &&
+  typeof value.text === 'string'
+
+function recallUnsent(): Unsent[] {
+  const kept = recall('unsent')
+  return Array.isArray(kept) ? kept.filter(isUnsent) : []
+}
+
+/** Those of the window before this one; whether the host has them is not known. */
+let earlier = recallUnsent()
+
+function rememberUnsent(): void {
+  const now = store.getState().inputs.map(({ id, session, text }) => ({ id, session, text }))
+  const unsent = [...earlier, ...now]
+  remember('unsent', unsent.length === 0 ? undefined : unsent)
+}
+store.subscribe(rememberUnsent)
+
+/** The texts of a session that were on their way when the window was loaded again; each is given once. */
+export function takeUnsent(session: string): string[] {
+  const own = earlier.filter((unsent) => unsent.session === session)
+  if (own.length === 0) return []
+  earlier = earlier.filter((unsent) => unsent.session !== session)
+  rememberUnsent()
+  for (const { text, id } of own) keepFailed(session, text, id)
+  return own.map(({ text }) => text)
+}
 
 export const addOutgoing = (input: Outgoing) =>
   store.setState(({ inputs }) => ({

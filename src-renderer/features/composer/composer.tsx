@@ -3,7 +3,7 @@ import type { SessionId } from '../../../src-shared/ids.ts'
 import type { SessionState } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { draftOf, keepDraft, useDraft } from '../../stores/drafts.ts'
-import { type Outgoing, useOutgoing } from '../../stores/outgoing.ts'
+import { type Outgoing, takeUnsent, useOutgoing } from '../../stores/outgoing.ts'
 import { useClient } from '../../sync/client.ts'
 import { useCapabilities, useRecords } from '../../sync/records.ts'
 import { Key } from '../../ui/key.tsx'
@@ -96,6 +96,11 @@ export function Composer({
     const since = draftOf(session)
     write(since === '' ? typed : `${typed}\n\n${since}`)
   }
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the box is there
+  useEffect(() => {
+    for (const unsent of takeUnsent(session).reverse()) putBack(unsent)
+  }, [session])
 
   const send = async (manner: Manner) => {
     const typed = box.current?.value ?? text
