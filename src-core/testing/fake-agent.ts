@@ -6,11 +6,12 @@ import {
   type FromAgent,
   type Probe,
   type ProbeFinding,
+  type RequestFacts,
   type SessionSpec,
   ToAgent,
 } from '../../src-shared/agent-wire.ts'
 import type { Channel } from '../../src-shared/channel.ts'
-import type { AgentId } from '../../src-shared/ids.ts'
+import type { AgentId, RequestId } from '../../src-shared/ids.ts'
 import type { RuntimeCapabilities } from '../../src-shared/records.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
 import type { AgentProcess, Clock, Launcher } from '../ports.ts'
@@ -133,6 +134,25 @@ export class FakeAgent {
 
   event(event: Extract<Item, { type: 'event' }>['event']): unknown {
     return this.item({ type: 'event', event })
+  }
+
+  /** Asks for permission to run a command in the first turn. */
+  ask(request: RequestId, command = 'npm test', facts?: RequestFacts): unknown {
+    const input = JSON.stringify({ command })
+    return this.item({
+      type: 'event',
+      event: {
+        kind: 'request.opened',
+        turn: 1,
+        request,
+        callId: `call of ${command}`,
+        name: 'Bash',
+        toolKind: 'execute',
+        title: command,
+        input,
+      },
+      ...(facts === undefined ? {} : { request: facts }),
+    })
   }
 
   live(block: string, offset: number, text: string, turn = 1): void {
