@@ -1,4 +1,4 @@
-import type { Agent, Input, Project, Session, Ticket } from '../src-shared/records.ts'
+import type { Agent, Input, Project, Request, Session, Ticket } from '../src-shared/records.ts'
 import { plainText } from './plain-text.ts'
 import { type Column, fields, table } from './table.ts'
 import type { Terminal, World } from './world.ts'
@@ -8,6 +8,7 @@ type Shown = {
   ticket: Ticket
   session: Session
   input: Input
+  request: Request
   agent: Agent
 }
 export type RecordKind = keyof Shown
@@ -105,6 +106,14 @@ const columns: { [K in RecordKind]: readonly Column<Shown[K]>[] } = {
     { head: 'AT', cell: ({ createdAt }) => createdAt },
     { head: 'TEXT', cell: ({ text }) => text },
   ],
+  request: [
+    { head: 'ID', cell: ({ id }) => id },
+    { head: 'TICKET', cell: ({ ticket }) => ticket },
+    { head: 'STATE', cell: ({ state }) => state },
+    { head: 'AT', cell: ({ createdAt }) => createdAt },
+    { head: 'TOOL', cell: ({ name }) => name },
+    { head: 'WHAT', cell: ({ title }) => title },
+  ],
   agent: [
     { head: 'ID', cell: ({ id }) => id },
     { head: 'STATE', cell: ({ state }) => state },
@@ -176,6 +185,20 @@ const describe: { [K in RecordKind]: (record: Shown[K]) => (readonly [string, st
     ['state', input.state],
     ['created', input.createdAt],
     ['text', plainText(input.text)],
+  ],
+  request: (request) => [
+    ['id', request.id],
+    ['ticket', request.ticket],
+    ['session', request.session],
+    ['state', request.state],
+    ['by', request.author ?? ''],
+    ['reason', plainText(request.text ?? '')],
+    ['tool', plainText(request.name)],
+    ['what', plainText(request.title)],
+    ['for the session', plainText(request.sessionRules.join(', '))],
+    ['asked', request.createdAt],
+    ['answered', request.answeredAt ?? ''],
+    ['input', plainText(request.input)],
   ],
   agent: (agent) => [
     ['id', agent.id],

@@ -3,6 +3,7 @@ import { addDemoCommand } from './commands/demo.ts'
 import { addHostCommands } from './commands/host.ts'
 import { addInputCommands } from './commands/input.ts'
 import { addProjectCommands } from './commands/project.ts'
+import { addRequestCommands } from './commands/request.ts'
 import { addServeCommand } from './commands/serve.ts'
 import { addSessionCommands } from './commands/session.ts'
 import { addSettingsCommands } from './commands/settings.ts'
@@ -73,6 +74,7 @@ function createProgram(world: World, isJson: boolean): Command {
   addSessionCommands(program, run)
   addSteeringCommands(program, run)
   addInputCommands(program, run)
+  addRequestCommands(program, run)
   addHostCommands(program, run)
   addSettingsCommands(program, run)
   addDemoCommand(program, run)

@@ -1,6 +1,14 @@
 import type { HeadlessHostModule } from '../src-shared/headless-host.ts'
-import { AgentId, InputId, ProjectId, SessionId, TicketId, TicketKey } from '../src-shared/ids.ts'
-import type { Agent, Input, Project, Session, Ticket } from '../src-shared/records.ts'
+import {
+  AgentId,
+  InputId,
+  ProjectId,
+  RequestId,
+  SessionId,
+  TicketId,
+  TicketKey,
+} from '../src-shared/ids.ts'
+import type { Agent, Input, Project, Request, Session, Ticket } from '../src-shared/records.ts'
 import type { TimelineEvent } from '../src-shared/timeline.ts'
 import type { Client, Connection } from './connection.ts'
 import { notRunning } from './connection.ts'
@@ -203,6 +211,27 @@ export const input: Input = {
   position: 1,
   delivery: null,
   createdAt: AT,
+}
+
+export const request: Request = {
+  id: RequestId.parse(`${ID}5`),
+  session: session.id,
+  ticket: ticket.key,
+  project: 'Shop',
+  callId: 'call-1',
+  name: 'Bash',
+  toolKind: 'execute',
+  title: 'npm test',
+  input: '{"command":"npm test"}',
+  inputBlob: null,
+  sessionRules: ['Bash(npm test:*)'],
+  state: 'open',
+  waits: true,
+  author: null,
+  text: null,
+  turn: 1,
+  createdAt: AT,
+  answeredAt: null,
 }
 
 export const agent: Agent = {

@@ -52,9 +52,17 @@ function describeBody(event: EventBody, options: TextOptions): TextLine[] {
     case 'cost':
       return []
     case 'request.opened':
-      return [line(`? asks to ${oneLine(event.title)}`, 'strong')]
+      return [
+        line(`? asks for ${event.name ?? event.toolKind}: ${oneLine(event.title)}`, 'strong'),
+        line(`  ballet allow|deny ${event.request}`, 'quiet'),
+      ]
     case 'request.closed':
-      return [line(`  ${event.outcome} by ${event.author}`, 'quiet')]
+      return [
+        line(
+          `  ${event.outcome} by ${event.author}${event.text === undefined ? '' : `: ${oneLine(event.text)}`}`,
+          'quiet',
+        ),
+      ]
     case 'resume.step':
       return [
         line(

@@ -3,7 +3,15 @@ import { Session, Ticket } from '../../src-shared/records.ts'
 import { accept, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import { type Reader, receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
-import { changeOf, type Decision, joinChanges, TICKET_DELETE } from '../decide/change.ts'
+import {
+  type Change,
+  changeOf,
+  type Decision,
+  joinChanges,
+  TICKET_DELETE,
+} from '../decide/change.ts'
+import { withdrawRequests } from '../decide/requests.ts'
+import { SessionDraft } from '../decide/session-draft.ts'
 import { addTicket, checkTicketDeletion, editTicket, startTicket } from '../decide/tickets.ts'
 import { DELETE_MS } from '../limits.ts'
 import { loadFacts } from '../sessions/session-facts.ts'
@@ -65,9 +73,13 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
           const decision = editTicket({ ticket, sessions }, change, now)
           if (!decision.ok) return decision
           const answer = orGone('project', joins.ticket(decision.value.answer))
-          return answer.ok
-            ? accept({ change: decision.value.change, answer: answer.value })
-            : answer
+          if (!answer.ok) return answer
+          const isOver = change.status === 'Cancelled' || change.status === 'Done'
+          const withdrawn = isOver ? await withdrawRequestsOf(read, ticket, now) : []
+          return accept({
+            change: joinChanges(decision.value.change, ...withdrawn),
+            answer: answer.value,
+          })
         },
         receiptOf('tickets.edit', commandId, Ticket),
       ),
@@ -122,6 +134,20 @@ function stillDeleting(key: TicketKey, failure: Refusal | null): Result<never> {
     `The ticket ${key} is still being deleted${failure === null ? '.' : `: ${failure.message}`}`,
     'It goes on by itself, also after a restart; what is wrong tells: ballet doctor',
   )
+}
+
+/** Of a ticket that needs no more work, nobody needs to answer what its stopped sessions asked. */
+async function withdrawRequestsOf(read: Reader, ticket: TicketRow, now: Instant) {
+  const open = await read.rows({ table: 'request', where: { state: 'open' } })
+  const changes: Change[] = []
+  for (const id of new Set(open.map(({ sessionId }) => sessionId))) {
+    const facts = await loadFacts(read, id)
+    if (facts?.ticket.id !== ticket.id) continue
+    const draft = new SessionDraft(facts, now)
+    withdrawRequests(draft, draft.openRequests, 'its ticket was closed')
+    changes.push(draft.change())
+  }
+  return changes
 }
 
 async function startStored(

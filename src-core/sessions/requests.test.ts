@@ -381,6 +381,28 @@ test('finishing withdraws what is open, and deleting the ticket removes it for w
   })
 })
 
+test('a ticket that is cancelled withdraws what its stopped session asked', async () => {
+  const core = await startTestCore()
+  const { client } = core
+  const { ticket, agent } = await asking(core)
+  await client.sessions.stop({ ref: ticket.key })
+  agent.endTurn(1, 'interrupted')
+  agent.end('stopped')
+  await inState(core, ticket.key, 'parked')
+  await client.tickets.edit({ ref: ticket.key, title: 'Not this', status: 'Cancelled' })
+  expect(await client.requests.show({ ref: ID })).toMatchObject({
+    state: 'withdrawn',
+    author: 'ballet',
+    text: 'its ticket was closed',
+  })
+  expect(await client.sessions.show({ ref: ticket.key })).toMatchObject({
+    state: 'parked',
+    title: 'Not this',
+    openRequests: 0,
+  })
+  expect(await closings(core, ticket.key)).toMatchObject([{ outcome: 'withdrawn' }])
+})
+
 test('an answer to a session that failed brings it back', async () => {
   const core = await startTestCore()
   const { ticket, agent, lease } = await asking(core)
