@@ -184,11 +184,7 @@ const noticeLook = { info: 'quiet', warning: 'wait', error: 'bad' } as const
 
 function Notice({ row, session }: { row: NoticeRow; session: SessionId }) {
   return (
-    <div
-      className="tl-line"
-      data-level={row.level}
-      role={row.level === 'error' ? 'alert' : undefined}
-    >
+    <div className="tl-line" data-level={row.level}>
       <i className={`dot dot-${noticeLook[row.level]}`} aria-hidden="true" />
       <div className="tl-line-text">
         {row.level === 'info' ? null : (
