@@ -1,4 +1,4 @@
-import type { InputId, Instant } from '../../src-shared/ids.ts'
+import type { InputId, Instant, LeaseId } from '../../src-shared/ids.ts'
 import type { InputState, RuntimeCapabilities } from '../../src-shared/records.ts'
 import { accept, assertNever, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
@@ -113,18 +113,17 @@ export function steerQueued(
   const refused = checkQueued(state)
   if (refused !== null) return refused
   const draft = new SessionDraft(state.facts, now)
-  const steered = steerInput(draft, state.input.id, capabilities, ids)
-  if (!steered.ok) return steered
-  return accept({ answer: steered.value, change: draft.change() })
+  const steers = checkSteers(draft, capabilities)
+  if (!steers.ok) return steers
+  const answer = steerInput(draft, state.input.id, steers.value, ids)
+  return accept({ answer, change: draft.change() })
 }
 
-/** Refused where no turn runs, where it is being ended, or where the runtime cannot. */
-export function steerInput(
+/** The lease of the turn that takes a message; refused where none runs, it is being ended, or the runtime cannot. */
+export function checkSteers(
   draft: SessionDraft,
-  id: InputId,
   capabilities: RuntimeCapabilities | undefined,
-  ids: Ids,
-): Result<InputRow> {
+): Result<LeaseId> {
   const { runtime, state, leaseId, pending } = draft.session
   const { key } = draft.ticket
   if (state !== 'working' || leaseId === null) {
@@ -148,8 +147,12 @@ export function steerInput(
       'The message is delivered when the turn ends.',
     )
   }
+  return accept(leaseId)
+}
+
+/** Hands a queued input to the turn that runs under the lease. */
+export function steerInput(draft: SessionDraft, id: InputId, lease: LeaseId, ids: Ids): InputRow {
   const input = draft.queued.find((queued) => queued.id === id)
   if (input === undefined) throw new Error(`The input ${id} is not queued.`)
-  draft.steer(input, leaseId, ids)
-  return accept(draft.sent.find((sent) => sent.id === id) ?? input)
+  return draft.steer(input, lease, ids)
 }

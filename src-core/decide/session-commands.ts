@@ -5,7 +5,7 @@ import type { Ids } from '../ports.ts'
 import type { InputRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
 import { type CheckedImage, checkTakesImages } from './images.ts'
-import { steerInput } from './input-commands.ts'
+import { checkSteers, steerInput } from './input-commands.ts'
 import { withdrawRequests } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { bringBack } from './tickets.ts'
@@ -105,13 +105,11 @@ export function send(
   const { images = [] } = command
   const noImages = images.length === 0 ? null : checkTakesImages(facts.session, capabilities)
   if (noImages !== null) return noImages
+  const steers = command.steer === true ? checkSteers(draft, capabilities) : undefined
   const input = queueText(draft, 'message', command.text, command.input, now, ids, images)
-  if (command.steer !== true) return accept({ answer: { draft, input }, change: draft.change() })
-  const steered = steerInput(draft, input, capabilities, ids)
-  return accept({
-    answer: { draft, input, ...(steered.ok ? {} : { notSteered: steered.refusal }) },
-    change: draft.change(),
-  })
+  if (steers?.ok === true) steerInput(draft, input, steers.value, ids)
+  const notSteered = steers?.ok === false ? { notSteered: steers.refusal } : {}
+  return accept({ answer: { draft, input, ...notSteered }, change: draft.change() })
 }
 
 export type Interrupt = { text?: string | undefined; input?: InputId | undefined }

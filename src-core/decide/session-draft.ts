@@ -159,10 +159,11 @@ export class SessionDraft {
   changeInput(
     input: InputRow,
     change: Pick<InputRow, 'state'> & Partial<Pick<InputRow, 'delivery' | 'steer'>>,
-  ): void {
+  ): InputRow {
     const row = this.#putInput(input, change)
     this.#inputEvent(row)
     this.touch()
+    return row
   }
 
   /** A queued input gets another text, or another place; told once more as queued. */
@@ -244,11 +245,12 @@ export class SessionDraft {
   }
 
   /** Hands one queued input over at once, for the turn that runs under the lease. */
-  steer(input: InputRow, lease: LeaseId, ids: Ids): void {
+  steer(input: InputRow, lease: LeaseId, ids: Ids): InputRow {
     const id = DeliveryId.parse(ids.uuid())
-    this.changeInput(input, { state: 'sent', delivery: id, steer: true })
+    const row = this.changeInput(input, { state: 'sent', delivery: id, steer: true })
     const delivery: Delivery = { id, inputs: [input.id], text: input.text, steer: true }
     this.tell({ type: 'input.deliver', lease, delivery }, input.images)
+    return row
   }
 
   /** To the agent that holds the session; nothing when none does. */

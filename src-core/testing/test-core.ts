@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRouterClient, ORPCError } from '@orpc/server'
 import { afterEach } from 'vitest'
+import type { RuntimeCapabilities } from '../../src-shared/records.ts'
 import { Refusal } from '../../src-shared/refusal.ts'
 import { Settings } from '../../src-shared/settings.ts'
 import { createCore } from '../create-core.ts'
@@ -52,6 +53,8 @@ let starts = 0
 
 export type TestCoreOptions = {
   agents?: number
+  /** Of the fake agents' runtime. */
+  capabilities?: RuntimeCapabilities
   dir?: string
   clock?: HandClock
   spool?: { name: string; content: unknown }[]
@@ -66,6 +69,7 @@ export async function startTestCore(options: TestCoreOptions = {}) {
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'ballet-core-'))
   const clock = options.clock ?? new HandClock()
   const launcher = new FakeLauncher(clock)
+  if (options.capabilities !== undefined) launcher.capabilities = options.capabilities
   const logged: Logged[] = []
   const log = (level: string) => (message: string, fields?: unknown) => {
     logged.push({ level, message, fields })
