@@ -25,6 +25,8 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
 const hash = (path = file) => createHash('sha256').update(readFileSync(path)).digest('hex')
 
 /** A database with something in it, closed in good order. */
@@ -196,8 +198,6 @@ describe('migrations', () => {
 })
 
 describe('a full disk', () => {
-  const silent = { debug() {}, info() {}, warn() {}, error() {} }
-
   it('refuses the commit, stores nothing of it, and goes on when there is room', async () => {
     const world = await seed()
     const db = openDatabase(file)
@@ -229,6 +229,14 @@ describe('a full disk', () => {
     await storage.close()
     openDatabase(file).close()
   })
+})
+
+it('a commit that is stored is told as such, whatever becomes of its log', async () => {
+  const world = await seed()
+  // The size of a file of such a name cannot be asked for.
+  const storage = storageOver(openDatabase(file), join(folder, 'x'.repeat(5_000)), silent)
+  expect((await storage.commit(appendTexts(world.session.id, ['c']))).outcome).toBe('committed')
+  await storage.close()
 })
 
 describe('damage that shows later', () => {

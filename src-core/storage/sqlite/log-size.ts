@@ -15,28 +15,32 @@ const STEP_BYTES = 8 * 1024 * 1024
  */
 export function createLogKeeper(db: Database, file: string, log: Log): { afterCommit(): void } {
   let limit = EMPTY_ABOVE_BYTES
-  return {
-    afterCommit() {
-      const bytes = sizeOf(`${file}-wal`)
-      if (bytes < limit) return
-      try {
-        // Nobody who reads is waited for: the next commits try again.
-        db.pragma('busy_timeout = 0')
-        db.pragma('wal_checkpoint(TRUNCATE)')
-      } catch (error) {
-        log.warn('the log of the database could not be written back', {
-          bytes,
-          error: String(error),
-        })
-      } finally {
-        db.pragma(`busy_timeout = ${BUSY_MS}`)
-      }
+
+  function keepSmall(): void {
+    if (sizeOf(`${file}-wal`) < limit) return
+    try {
+      // Nobody who reads is waited for: the next commits try again.
+      db.pragma('busy_timeout = 0')
+      db.pragma('wal_checkpoint(TRUNCATE)')
+    } finally {
+      db.pragma(`busy_timeout = ${BUSY_MS}`)
       const left = sizeOf(`${file}-wal`)
       limit = left < EMPTY_ABOVE_BYTES ? EMPTY_ABOVE_BYTES : left + STEP_BYTES
       if (left >= EMPTY_ABOVE_BYTES) {
         log.warn('the log of the database stays large, since another program reads the database', {
           bytes: left,
         })
+      }
+    }
+  }
+
+  return {
+    afterCommit() {
+      try {
+        keepSmall()
+      } catch (error) {
+        // The commit is stored all the same.
+        log.warn('the log of the database could not be written back', { error: String(error) })
       }
     },
   }
