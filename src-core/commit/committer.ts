@@ -1,7 +1,7 @@
 import type { CommandId, Instant } from '../../src-shared/ids.ts'
 import { accept, BalletError, type Result } from '../../src-shared/refusal.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
-import type { Change, Decision } from '../decide/change.ts'
+import { type Change, changeOf, type Decision } from '../decide/change.ts'
 import type { Clock, Log } from '../ports.ts'
 import type { Commit, Expected, RowDelete, RowQuery, Storage } from '../storage/port.ts'
 import type { StoredRow, TableName } from '../storage/rows.ts'
@@ -90,7 +90,7 @@ export class Committer {
       if (!decision.ok) return decision
       const { change, answer } = decision.value
       if (change === null && receipt === undefined) return accept(answer)
-      const wanted = change ?? noChange
+      const wanted = change ?? changeOf({})
       const commit = this.#commitOf(wanted, now, seen, expected)
       const outcome = await this.#storage.commit(
         receipt === undefined
@@ -172,17 +172,6 @@ export class Committer {
       }
     }
   }
-}
-
-const noChange: Change = {
-  durability: 'domain',
-  puts: [],
-  deletes: [],
-  timeline: [],
-  domain: [],
-  outbox: [],
-  outboxDone: [],
-  tell: [],
 }
 
 function repeated<T>(receipt: Receipt<T>, stored: unknown): Result<T> {

@@ -353,5 +353,6 @@ class ItemFold {
       cause,
     )
     this.#live = []
+    this.running = null
   }
 }
