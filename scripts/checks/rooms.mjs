@@ -85,6 +85,16 @@ export const ROOMS = {
       '@orpc/contract',
     ],
   },
+  bench: {
+    rooms: {
+      ...SHARED,
+      e2e: 'all',
+      // The port with its worker, and rows to fill it with.
+      'src-core': ['storage/port.ts', 'storage/sqlite/client.ts', 'storage/test-samples.ts'],
+    },
+    node: true,
+    packages: ['@playwright/test', 'uuid', 'ws'],
+  },
 }
 
 /** What every test may use beside what its room may. */
