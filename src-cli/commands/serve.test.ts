@@ -123,5 +123,5 @@ it('exits 1 when the host ends by itself', async () => {
   const world = testWorld(undefined, { host: module })
   expect(await ballet(world, 'serve', '--data', '/d', '--json')).toBe(1)
   expect(world.err()).toContain('The disk is gone.')
-  expect(log).toEqual(['kill'])
+  expect(log).toEqual(['close'])
 })
