@@ -9,7 +9,6 @@ import { settingsCalls } from './calls/settings-calls.ts'
 import { ticketCalls } from './calls/ticket-calls.ts'
 import { Committer } from './commit/committer.ts'
 import type { Core } from './core.ts'
-import { AgentViews } from './fleet/agent-views.ts'
 import { Fleet } from './fleet/fleet.ts'
 import { memoryRecords } from './following/memory-records.ts'
 import { RecordFollower } from './following/record-follow.ts'
@@ -72,13 +71,7 @@ export function createCore(ports: CorePorts): Core {
     changed: (agent) => records.agentChanged(agent),
     learned: (runtime) => records.runtimeChanged(runtime),
   })
-  const agents = new AgentViews(fleet, committer.cache)
-  const records = new RecordFollower(
-    ports,
-    joins,
-    memoryRecords(agents, fleet, settings),
-    ids.uuid(),
-  )
+  const records = new RecordFollower(ports, joins, memoryRecords(fleet, settings), ids.uuid())
   const intake = new ItemIntake(ports, committer, timelines.live, problems, {
     acknowledge: (lease, n) => fleet.tell(lease, { type: 'items.ack', lease, n }),
     fence: (slotLease) => fleet.tell(slotLease, { type: 'session.release', lease: slotLease }),
@@ -117,7 +110,6 @@ export function createCore(ports: CorePorts): Core {
     problems,
     timelines,
     records,
-    agents,
     startedAt,
   }
   return {

@@ -1,5 +1,5 @@
 import type { Instant } from '../../src-shared/ids.ts'
-import type { Agent, Session } from '../../src-shared/records.ts'
+import type { Session } from '../../src-shared/records.ts'
 import { accept, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committer } from '../commit/committer.ts'
 import { type Change, type Decision, TICKET_DELETE } from '../decide/change.ts'
@@ -25,7 +25,6 @@ export type CallContext = {
   problems: Problems
   timelines: TimelineFollower
   records: RecordFollower
-  agents: { list(): Promise<Agent[]> }
   startedAt: Instant
 }
 

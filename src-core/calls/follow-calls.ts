@@ -7,7 +7,7 @@ export function followCalls({
   committer,
   timelines,
   records,
-  agents,
+  fleet,
 }: CallContext): Pick<Calls, 'timeline' | 'records' | 'agents'> {
   return {
     timeline: {
@@ -19,6 +19,6 @@ export function followCalls({
       blob: ({ session, blob, ...range }) => timelines.blob(session, blob, range),
     },
     records: { follow: async (input, signal) => accept(await records.follow(input, signal)) },
-    agents: { list: async () => accept(await agents.list()) },
+    agents: { list: async () => accept([...fleet.agents]) },
   }
 }

@@ -55,7 +55,7 @@ async function doctor(context: CallContext): Promise<z.infer<typeof DoctorReport
       })
     }
   }
-  for (const agent of await context.agents.list()) {
+  for (const agent of fleet.agents) {
     if (agent.state !== 'offline' || agent.restarts === 0) continue
     wrong.push({
       code: 'agent.offline',

@@ -1,4 +1,4 @@
-import { type AgentId, type Instant, LeaseId } from '../../src-shared/ids.ts'
+import { type AgentId, type Instant, LeaseId, type TicketKey } from '../../src-shared/ids.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow, ProjectRow, SessionRow } from '../storage/rows.ts'
 import { type Change, joinChanges } from './change.ts'
@@ -55,13 +55,15 @@ export type Grant = {
   project: Pick<ProjectRow, 'permission' | 'model'>
 }
 
+export type Leased = { lease: LeaseRow; ticket: TicketKey }
+
 /** Gives each session its agent: a lease of its own, whose token fences off all before it. */
 export function grantLeases(
   grants: readonly Grant[],
   now: Instant,
   ids: Ids,
-): { change: Change; leases: LeaseRow[] } {
-  const leases: LeaseRow[] = []
+): { change: Change; leases: Leased[] } {
+  const leases: Leased[] = []
   const changes = grants.map(({ facts, agent, lastToken, workspace, project }) => {
     const lease: LeaseRow = {
       id: LeaseId.parse(ids.uuid()),
@@ -75,7 +77,7 @@ export function grantLeases(
       endReason: null,
       reaped: false,
     }
-    leases.push(lease)
+    leases.push({ lease, ticket: facts.ticket.key })
     const draft = new SessionDraft(facts, now)
     draft.lease(lease)
     if (facts.session.state === 'queued') draft.move('starting')

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { AGENT_WIRE_VERSION, FromAgent, type ToAgent } from '../../src-shared/agent-wire.ts'
-import type { AgentId, LeaseId, SessionId } from '../../src-shared/ids.ts'
+import type { AgentId, LeaseId, SessionId, TicketKey } from '../../src-shared/ids.ts'
 import type { AgentState, Runtime } from '../../src-shared/records.ts'
 import {
   HEALTHY_MS,
@@ -16,8 +16,8 @@ import { Backoff } from './backoff.ts'
 
 export type AgentMessage = z.infer<typeof FromAgent>
 
-/** What an agent holds: a session under a lease. */
-export type Hold = { lease: LeaseId; session: SessionId }
+/** What an agent holds: a ticket's session under a lease. */
+export type Hold = { lease: LeaseId; session: SessionId; ticket: TicketKey }
 
 export type SlotHandlers = {
   /** It said hello and takes work. */

@@ -44,6 +44,29 @@ test('an agent is told who it is, and shown with what its heart beats', async ()
   })
 })
 
+test('a heartbeat touches no storage, whatever the ticket holds', async () => {
+  let reads = 0
+  const core = await startTestCore({
+    agents: 1,
+    storage: (real) => ({
+      ...real,
+      row: (...args) => {
+        reads += 1
+        return real.row(...args)
+      },
+    }),
+  })
+  await core.client.projects.add({ name: 'Shop', repo: '/srv/shop.git' })
+  const { key } = await withTicket(core, { body: 'x'.repeat(200_000) })
+  const agent = await core.launcher.holder(key)
+  const { cursor } = await core.client.records.follow({})
+  reads = 0
+  const news = core.client.records.follow({ cursor })
+  agent.heartbeat()
+  expect((await news).changes).toMatchObject([{ record: 'agent', value: { ticket: key } }])
+  expect(reads).toBe(0)
+})
+
 test('an agent that does not say hello is ended and launched again, later each time', async () => {
   const core = await startTestCore({ agents: 1 })
   await until('it to be up', async () => (await first(core))?.state === 'idle')

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Probe, ToAgent } from '../../src-shared/agent-wire.ts'
-import { AgentId, type LeaseId, type TicketKey } from '../../src-shared/ids.ts'
+import { AgentId, type LeaseId } from '../../src-shared/ids.ts'
 import type { Agent, Runtime, RuntimeCapabilities, RuntimeName } from '../../src-shared/records.ts'
 import type { CorePorts } from '../ports.ts'
 import { type AgentMessage, AgentSlot, type Hold } from './agent-slot.ts'
@@ -43,6 +43,11 @@ export class Fleet {
   /** In the order of their places, those that drain too. */
   get slots(): readonly AgentSlot[] {
     return this.#slots
+  }
+
+  /** The agents as clients see them. */
+  get agents(): readonly Agent[] {
+    return this.#slots.map(viewAgent)
   }
 
   /** How many agents it is to have. */
@@ -182,14 +187,13 @@ const places = (size: number): AgentId[] =>
 const byPlace = (a: AgentSlot, b: AgentSlot) => placeOf(a) - placeOf(b)
 const placeOf = ({ id }: AgentSlot) => Number(id.slice('agent-'.length))
 
-/** An agent as clients see it; `ticket` is the key of its session's ticket. */
-export function viewAgent(slot: AgentSlot, ticket: TicketKey | null): Agent {
+function viewAgent(slot: AgentSlot): Agent {
   const { vitals } = slot
   return {
     id: slot.id,
     state: slot.state,
     session: slot.hold?.session ?? null,
-    ticket,
+    ticket: slot.hold?.ticket ?? null,
     pid: slot.pid,
     runtimePids: vitals?.runtime.map(({ pid }) => pid) ?? [],
     memoryBytes: vitals?.memoryBytes ?? null,

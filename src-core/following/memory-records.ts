@@ -1,18 +1,13 @@
 import type { RecordChange } from '../../src-shared/contract.ts'
-import type { AgentViews } from '../fleet/agent-views.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { SettingsPort } from '../ports.ts'
 import type { MemoryRecords } from './record-follow.ts'
 
 /** The agents, what their runtimes can do, and the settings, as records. */
-export function memoryRecords(
-  agents: AgentViews,
-  fleet: Fleet,
-  settings: SettingsPort,
-): MemoryRecords {
+export function memoryRecords(fleet: Fleet, settings: SettingsPort): MemoryRecords {
   return {
-    list: async () => [
-      ...(await agents.list()).map(
+    list: () => [
+      ...fleet.agents.map(
         (agent): RecordChange => ({ record: 'agent', id: agent.id, value: agent }),
       ),
       ...fleet.runtimes.map(

@@ -12,23 +12,24 @@ import { type ChangedRow, RecordChanges, type RecordTable } from './record-chang
 import { Wakeups } from './wakeups.ts'
 
 /** The records that no storage keeps, as they are now: agents, runtimes, settings. */
-export type MemoryRecords = { list(): Promise<RecordChange[]> }
+export type MemoryRecords = { list(): RecordChange[] }
 
 const EVERYTHING = 'records'
 /** Agents that an earlier start of the host may have had. */
 const AGENTS_MAX = 32
 
-type Cursor = { boot: string; change: number; agents: number }
+/** `memory` counts the changes of what no storage keeps, since that start of the host. */
+type Cursor = { boot: string; change: number; memory: number }
 
 function parseCursor(text: string | undefined): Cursor | undefined {
-  const [, boot, change, agents] = /^([0-9a-f-]+):(\d+):(\d+)$/.exec(text ?? '') ?? []
-  if (boot === undefined || change === undefined || agents === undefined) return undefined
-  return { boot, change: Number(change), agents: Number(agents) }
+  const [, boot, change, memory] = /^([0-9a-f-]+):(\d+):(\d+)$/.exec(text ?? '') ?? []
+  if (boot === undefined || change === undefined || memory === undefined) return undefined
+  return { boot, change: Number(change), memory: Number(memory) }
 }
 
 const keyOf = ({ record, id }: RecordChange) => `${record} ${id}`
 
-const formatCursor = ({ boot, change, agents }: Cursor) => `${boot}:${change}:${agents}`
+const formatCursor = ({ boot, change, memory }: Cursor) => `${boot}:${change}:${memory}`
 
 /** Long polls over projects, tickets, sessions, open inputs, open requests and agents, from a cursor. */
 export class RecordFollower {
@@ -100,7 +101,7 @@ export class RecordFollower {
       if (changes.length > 0) {
         return { cursor: formatCursor(now), snapshot: false, changes }
       }
-      if (this.#changes.last !== now.change || this.#memoryChange !== now.agents) continue
+      if (this.#changes.last !== now.change || this.#memoryChange !== now.memory) continue
       const left = until - this.#clock.monotonic()
       if (!(await this.#wakeups.wait(EVERYTHING, left, signal))) {
         return { cursor: formatCursor(now), snapshot: false, changes: [] }
@@ -109,13 +110,13 @@ export class RecordFollower {
   }
 
   #now(): Cursor {
-    return { boot: this.#boot, change: this.#changes.last, agents: this.#memoryChange }
+    return { boot: this.#boot, change: this.#changes.last, memory: this.#memoryChange }
   }
 
-  async #after({ boot, change, agents }: Cursor): Promise<RecordChange[]> {
+  async #after({ boot, change, memory }: Cursor): Promise<RecordChange[]> {
     return [
       ...(await this.#recordsAfter(change)),
-      ...(boot === this.#boot ? await this.#memoryAfter(agents) : await this.#allMemory()),
+      ...(boot === this.#boot ? this.#memoryAfter(memory) : this.#allMemory()),
     ]
   }
 
@@ -183,21 +184,21 @@ export class RecordFollower {
     for (const row of await this.#storage.rows({ table: 'request', where: asked })) {
       changes.push(await this.#record({ table: 'request', row }))
     }
-    changes.push(...(await this.#memory.list()))
+    changes.push(...this.#memory.list())
     return { cursor: formatCursor(now), snapshot: true, changes }
   }
 
-  async #memoryAfter(change: number): Promise<RecordChange[]> {
+  #memoryAfter(change: number): RecordChange[] {
     if (change >= this.#memoryChange) return []
-    const list = new Map((await this.#memory.list()).map((record) => [keyOf(record), record]))
+    const list = new Map(this.#memory.list().map((record) => [keyOf(record), record]))
     return [...this.#memoryChanges]
       .filter(([, { at }]) => at > change)
       .map(([key, { gone }]) => list.get(key) ?? gone)
   }
 
   /** For a client of an earlier start: also that agents are gone which the fleet had then. */
-  async #allMemory(): Promise<RecordChange[]> {
-    const changes = await this.#memory.list()
+  #allMemory(): RecordChange[] {
+    const changes = this.#memory.list()
     const known = new Set(changes.map(keyOf))
     for (let number = 1; number <= AGENTS_MAX; number += 1) {
       const gone: RecordChange = { record: 'agent', id: `agent-${number}`, value: null }

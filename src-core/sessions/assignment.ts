@@ -1,11 +1,10 @@
 import { accept, BalletError } from '../../src-shared/refusal.ts'
 import type { Committer, Reader } from '../commit/committer.ts'
-import { assign, type Grant, grantLeases, type Waiting } from '../decide/scheduling.ts'
+import { assign, type Grant, grantLeases, type Leased, type Waiting } from '../decide/scheduling.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
-import type { LeaseRow } from '../storage/rows.ts'
 import type { ItemIntake } from './item-intake.ts'
 import type { LiveIndex } from './live-index.ts'
 import { loadFacts } from './session-facts.ts'
@@ -64,7 +63,7 @@ export class Assignment {
       return accept({ change, answer: leases })
     })
     if (!granted.ok) throw new BalletError(granted.refusal)
-    for (const lease of granted.value) await this.#begin(lease)
+    for (const leased of granted.value) await this.#begin(leased)
   }
 
   async #grants(read: Reader): Promise<Grant[]> {
@@ -97,9 +96,9 @@ export class Assignment {
   }
 
   /** Tells the agent to begin. An agent that died since it was chosen loses the lease at once. */
-  async #begin(lease: LeaseRow): Promise<void> {
+  async #begin({ lease, ticket }: Leased): Promise<void> {
     const slot = this.#fleet.slot(lease.agent)
-    if (slot?.take({ lease: lease.id, session: lease.sessionId }) !== true) {
+    if (slot?.take({ lease: lease.id, session: lease.sessionId, ticket }) !== true) {
       this.#intake.lose(lease.id, {
         reason: 'agent died',
         detail: `${lease.agent} was gone before the session began`,
