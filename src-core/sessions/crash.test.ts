@@ -412,6 +412,23 @@ test('an agent may leave more than one message carries', async () => {
   expect(second.spool).toEqual([])
 })
 
+test('what an agent left is stored also where a power cut took what came before', async () => {
+  const first = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await working(first)
+  await settle()
+  const from = (agent.heard('items.ack').at(-1)?.n ?? 0) + 5
+  const item = {
+    type: 'event',
+    at: first.clock.now(),
+    event: { kind: 'assistant.text', turn: 1, text: 'left' },
+  }
+  const content = { lease: agent.spec().lease, from, items: [item], blobs: [] }
+  const second = await first.restart({ spool: [{ name: 'after.json', content }] })
+  const texts = (await timeline(second, ticket.key)).filter(({ kind }) => kind === 'assistant.text')
+  expect(texts).toMatchObject([{ text: 'left' }])
+  expect(second.spool).toEqual([])
+})
+
 test('batches that come twice, overlap, or leave a gap are stored once and in order', async () => {
   const core = await startTestCore({ agents: 1 })
   const { ticket, agent } = await working(core)

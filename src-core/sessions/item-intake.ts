@@ -280,7 +280,9 @@ export class ItemIntake {
     if (lease === undefined || session === undefined) {
       return refuse('lease.not-found', `There is no lease ${id}.`)
     }
-    const { gap, ...items } = freshItems(batches, lease.lastItem)
+    // A power cut may have taken the events before what an agent left.
+    const stored = left ? Math.max(lease.lastItem, (batches[0]?.from ?? 1) - 1) : lease.lastItem
+    const { gap, ...items } = freshItems(batches, stored)
     if (items.items.length === 0) {
       return accept({ change: null, answer: { lastItem: lease.lastItem, gap, answer: null } })
     }
