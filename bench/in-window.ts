@@ -9,6 +9,15 @@ export type InWindow = {
   watch(pattern: string, box: Element): () => [match: string, drawnAt: number][]
   /** Resolves with the moment at which the condition holds and is drawn; looked at after each change of the page. */
   until(condition: () => boolean): Promise<number>
+  /**
+   * Clicks, and tells how long it takes until the condition holds and is drawn (the limit, where it does not), and the
+   * longest time between two frames from the click to 300 ms after that; milliseconds.
+   */
+  press(
+    element: Element,
+    condition: () => boolean,
+    limitMs: number,
+  ): Promise<{ ms: number; longest: number }>
   /** Notes the time between frames (the display's own clock, milliseconds); the answer ends it. */
   frames(): () => number[]
 }
@@ -52,7 +61,7 @@ export async function installBench(page: Page): Promise<void> {
         if (inFrame) afterTask(() => resolve(now()))
         else plainFrame(() => afterTask(() => resolve(now())))
       })
-    window.bench = {
+    const bench: InWindow = {
       now,
       drawn,
       watch: (pattern, box) => {
@@ -95,6 +104,17 @@ export async function installBench(page: Page): Promise<void> {
           const options = { subtree: true, childList: true, characterData: true, attributes: true }
           if (!look()) observer.observe(document, options)
         }),
+      press: async (element, condition, limitMs) => {
+        const end = bench.frames()
+        const begun = now()
+        ;(element as HTMLElement).click()
+        const limit = new Promise<number>((resolve) => {
+          setTimeout(() => resolve(begun + limitMs), limitMs)
+        })
+        const at = await Promise.race([bench.until(condition), limit])
+        await new Promise((resolve) => setTimeout(resolve, 300))
+        return { ms: at - begun, longest: Math.max(...end()) }
+      },
       frames: () => {
         const gaps: number[] = []
         let before: number | null = null
@@ -111,5 +131,6 @@ export async function installBench(page: Page): Promise<void> {
         }
       },
     }
+    window.bench = bench
   })
 }

@@ -73,7 +73,7 @@ function inputFaults({ said, inputs, session, events }: Held): string[] {
 }
 
 /** What the runtime has in its conversation is what the timeline tells, once. */
-function conversationFaults({ requests, said, inputs, events }: Held): string[] {
+function conversationFaults({ session, requests, said, inputs, events }: Held): string[] {
   const faults: string[] = []
   for (const request of requests) {
     const users = wordsIn(userTexts(request))
@@ -86,6 +86,8 @@ function conversationFaults({ requests, said, inputs, events }: Held): string[] 
   if (last === undefined) return faults
   const users = new Set(wordsIn(userTexts(last)))
   faults.push(...deliveryFaults(users, said, inputs, events))
+  // What the runtime still did after its agent was killed is recovered by the next one.
+  if (session.agent === null && session.state !== 'finished') return faults
   const texts = ofKind(events, 'assistant.text').map(({ text }) => text)
   for (const word of new Set(wordsIn(assistantTexts(last)))) {
     if (!word.startsWith('<text-')) continue
