@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CommandId } from '../../../src-shared/ids.ts'
 import { appendTexts, commitOf, projectRow, smallWorld } from '../test-samples.ts'
 import { openDatabase } from './database.ts'
 import { openSqliteDirect, storageOver } from './direct.ts'
@@ -229,6 +230,22 @@ describe('a full disk', () => {
     await storage.close()
     openDatabase(file).close()
   })
+})
+
+it('receipts are kept for a month', async () => {
+  await seed()
+  const command = (day: number) => CommandId.parse(`01930000-0000-7000-8000-00000000000${day}`)
+  const storage = await openSqliteDirect(file)
+  for (const day of [2, 29, 31]) {
+    const at = new Date(Date.now() - day * 24 * 60 * 60_000).toISOString()
+    const receipt = { command: command(day % 10), answer: day }
+    await storage.commit({ ...commitOf({}), at, receipt })
+  }
+  await storage.close()
+  const again = await openSqliteDirect(file)
+  const kept = await Promise.all([1, 2, 9].map((day) => again.receipt(command(day))))
+  expect(kept).toEqual([undefined, { answer: 2 }, { answer: 29 }])
+  await again.close()
 })
 
 it('a commit that is stored is told as such, whatever becomes of its log', async () => {

@@ -16,6 +16,8 @@ import {
 } from './read.ts'
 import { createStatements } from './statements.ts'
 
+const RECEIPTS_KEPT_MS = 30 * 24 * 60 * 60_000
+
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /**
@@ -23,7 +25,20 @@ const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
  * For the storage worker, and for tests; a host opens the worker instead (`openSqliteStorage`).
  */
 export async function openSqliteDirect(file: string, log: Log = silent): Promise<Storage> {
-  return storageOver(openDatabase(file), file, log)
+  const db = openDatabase(file)
+  forgetReceipts(db, log)
+  return storageOver(db, file, log)
+}
+
+/** A client that has no answer to its command asks again soon, or never. */
+function forgetReceipts(db: Database, log: Log): void {
+  try {
+    const before = new Date(Date.now() - RECEIPTS_KEPT_MS).toISOString()
+    db.prepare('DELETE FROM receipt WHERE at < ?').run(before)
+  } catch (error) {
+    // On a full disk the rest of the database can still be read.
+    log.warn('old receipts could not be removed', { error: String(error) })
+  }
 }
 
 /** The storage port over an open database, which it then owns. */
