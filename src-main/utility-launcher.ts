@@ -2,13 +2,12 @@ import type { Readable } from 'node:stream'
 import { type UtilityProcess, utilityProcess } from 'electron'
 import {
   type AgentProcess,
+  createExitNotice,
   createWireChannel,
   type Launcher,
   type Log,
   logOutput,
 } from '../src-core/index.ts'
-
-type Exit = { code: number | null; reason: string }
 
 /** Starts agents as utility processes. `program` is the built agent. */
 export function createUtilityLauncher(program: string, log: Log): Launcher {
@@ -29,7 +28,7 @@ export function createUtilityLauncher(program: string, log: Log): Launcher {
 }
 
 function supervise(child: UtilityProcess): AgentProcess {
-  let exit: Exit | undefined
+  const notice = createExitNotice()
   // Electron forgets the pid at the exit, and a kill that was asked for before the start has to wait for it.
   let isDoomed = false
   const wire = createWireChannel({
@@ -37,26 +36,18 @@ function supervise(child: UtilityProcess): AgentProcess {
     // Its port cannot be closed from here; a process whose channel is closed has nothing left to do.
     close: () => child.kill(),
   })
-  const listeners: ((exit: Exit) => void)[] = []
   child.on('message', (message: unknown) => wire.receive(message))
   child.on('spawn', () => {
     if (isDoomed) end(child)
   })
   child.on('exit', (code) => {
-    exit = { code, reason: `it exited with ${code}` }
     wire.closed()
-    for (const listener of listeners) listener(exit)
+    notice.tell({ code, reason: `it exited with ${code}` })
   })
   return {
     channel: wire.channel,
     pid: () => child.pid,
-    onExit: (listener) => {
-      if (exit === undefined) listeners.push(listener)
-      else {
-        const known = exit
-        queueMicrotask(() => listener(known))
-      }
-    },
+    onExit: notice.onExit,
     kill: () => {
       if (child.pid === undefined) isDoomed = true
       else end(child)

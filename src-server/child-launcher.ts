@@ -1,13 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import {
   type AgentProcess,
+  createExitNotice,
   createWireChannel,
   type Launcher,
   type Log,
   logOutput,
 } from '../src-core/index.ts'
-
-type Exit = { code: number | null; reason: string }
 
 /** Starts agents as child processes, each with a channel of structured values. `program` is the built agent. */
 export function createChildLauncher(program: string, log: Log): Launcher {
@@ -41,35 +40,24 @@ function supervise(child: ChildProcess): AgentProcess {
   child.on('message', (message) => wire.receive(message))
   child.on('disconnect', () => wire.closed())
 
-  let exit: Exit | undefined
-  const listeners: ((exit: Exit) => void)[] = []
-  const ended = (next: Exit) => {
-    if (exit !== undefined) return
-    exit = next
-    wire.closed()
-    for (const listener of listeners) listener(next)
-  }
+  const notice = createExitNotice()
   child.on('exit', (code, signal) => {
-    ended({
+    wire.closed()
+    notice.tell({
       code,
       reason: signal === null ? `it exited with ${code}` : `it was ended by ${signal}`,
     })
   })
   child.on('error', (error) => {
     // Also a failed kill is told here; only without a process it is the end.
-    if (child.pid === undefined)
-      ended({ code: null, reason: `it could not be started: ${error.message}` })
+    if (child.pid !== undefined) return
+    wire.closed()
+    notice.tell({ code: null, reason: `it could not be started: ${error.message}` })
   })
   return {
     channel: wire.channel,
     pid: () => child.pid,
-    onExit: (listener) => {
-      if (exit === undefined) listeners.push(listener)
-      else {
-        const known = exit
-        queueMicrotask(() => listener(known))
-      }
-    },
+    onExit: notice.onExit,
     kill: () => {
       child.kill('SIGKILL')
     },
