@@ -15,7 +15,7 @@ const running = new Set(/** @type {ProcessIdentity[]} */ ([]))
 let ending = false
 
 /**
- * Ends a process group by its leader's identity: asks, then insists, and waits until it is gone.
+ * Ends a process group by its leader's identity: asks, then insists, and waits until it is gone, within a limit.
  * @param {ProcessIdentity} leader
  */
 export async function endGroup(leader) {
@@ -25,7 +25,9 @@ export async function endGroup(leader) {
   while (isAlive(leader) && Date.now() < deadline) await delay(25)
   // Also where the leader is gone: its group may hold others, which did not listen.
   signalGroup(leader.pid, 'SIGKILL')
-  while (isAlive(leader)) await delay(25)
+  // One that waits for a disk that does not answer goes when that does.
+  const killed = Date.now() + END_GRACE_MS
+  while (isAlive(leader) && Date.now() < killed) await delay(25)
 }
 
 /**
