@@ -13,6 +13,8 @@ const good: Record<string, unknown>[] = [
   { kind: 'turn.started', turn: 1, inputs: ['i1'] },
   { kind: 'session.state', from: 'waiting', to: 'working', reason: '' },
   { kind: 'tool.call', turn: 1, callId: 'c1', ref: 'r1' },
+  { kind: 'request.opened', turn: 1, request: 'q1' },
+  { kind: 'request.closed', turn: 1, request: 'q1' },
   { kind: 'tool.result', turn: 1, callId: 'c1', ref: 'r1' },
   { kind: 'turn.ended', turn: 1 },
   { kind: 'session.state', from: 'working', to: 'waiting', reason: '' },
@@ -20,10 +22,10 @@ const good: Record<string, unknown>[] = [
 
 function faults(bodies: readonly Record<string, unknown>[], session: Partial<Session> = {}) {
   const events = bodies.map((body, index) => ({ session: 's', seq: index + 1, ...body }))
-  const facts = { id: 's', state: 'waiting', agent: 'agent-1', turn: 1, lastSeq: events.length }
+  const facts = { id: 's', state: 'waiting', agent: 'agent-1', turn: 1, openRequests: 0 }
   return timelineFaults(
     events as unknown as TimelineEvent[],
-    { ...facts, ...session } as unknown as Session,
+    { ...facts, lastSeq: events.length, ...session } as unknown as Session,
   )
 }
 
@@ -47,7 +49,7 @@ it('finds gaps and doubled numbers', () => {
   expect(faults(good.map((body, index) => (index === 3 ? { ...body, seq: 3 } : body)))).toEqual([
     'number 3 stands at place 4',
   ])
-  expect(faults(good, { lastSeq: 11 })).toEqual(['the session says 11 events, there are 12'])
+  expect(faults(good, { lastSeq: 11 })).toEqual(['the session says 11 events, there are 14'])
 })
 
 it('finds a session that tells something else than its timeline', () => {

@@ -35,8 +35,8 @@ const INPUT_BEFORE: Readonly<Record<string, readonly (string | undefined)[]>> = 
 
 /**
  * Everything that is wrong with a session's whole timeline, as sentences; none when it is as the contract has it:
- * numbers without gap or doubling, each tool call with its one result, turns that begin and end, inputs that live
- * once, states that follow each other and tell the truth about the session.
+ * numbers without gap or doubling, each tool call with its one result, turns that begin and end, inputs and
+ * requests that live once, states that follow each other and tell the truth about the session.
  */
 export function timelineFaults(events: readonly TimelineEvent[], session: Session): string[] {
   return [
@@ -44,6 +44,7 @@ export function timelineFaults(events: readonly TimelineEvent[], session: Sessio
     ...toolFaults(events, session),
     ...turnFaults(events, session),
     ...inputFaults(events),
+    ...requestFaults(events, session),
     ...stateFaults(events, session),
     ...doubledRefs(events),
   ]
@@ -178,6 +179,27 @@ function inputFaults(events: readonly TimelineEvent[]): string[] {
     if (end !== 'input.delivered' && end !== 'input.unknown') {
       faults.push(`input ${input} started a turn and is ${end ?? 'not in the timeline'}`)
     }
+  }
+  return faults
+}
+
+/** Each request is opened once and closed at most once; the session counts those that are open. */
+function requestFaults(events: readonly TimelineEvent[], session: Session): string[] {
+  const faults: string[] = []
+  const open = new Set<string>()
+  const known = new Set<string>()
+  for (const event of events) {
+    if (event.kind === 'request.opened') {
+      if (known.has(event.request)) faults.push(`request ${event.request} is opened twice`)
+      known.add(event.request)
+      open.add(event.request)
+    }
+    if (event.kind === 'request.closed' && !open.delete(event.request)) {
+      faults.push(`request ${event.request} is closed and was not open (${event.seq})`)
+    }
+  }
+  if (session.openRequests !== open.size) {
+    faults.push(`the session says ${session.openRequests} open requests, there are ${open.size}`)
   }
   return faults
 }
