@@ -95,7 +95,7 @@ describe('the socket of a host', () => {
     for (const [text, code] of [
       ['nonsense {', 1008],
       ['{"i":"1"}', 1008],
-      ['x'.repeat(9 * 1024 * 1024), 1009],
+      ['x'.repeat(37 * 1024 * 1024), 1009],
     ] as const) {
       const client = open(path)
       expect((await client.call('nobody/knows')).s).toBe(404)
