@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { signalled } from '../e2e/support/signalled.ts'
 import { withWorkbench } from '../e2e/support/workbench.ts'
 import type { Bench } from './bench.ts'
 import type { Figure } from './figures.ts'
@@ -54,6 +55,9 @@ export async function main(args: string[]): Promise<number> {
   )
   const machine = describeMachine()
   const say = (text: string) => process.stderr.write(`${text}\n`)
+  const ended = signalled()
+  // It ends the bench that runs; without one nobody waits for it.
+  ended.catch(() => undefined)
   const begun = performance.now()
   const figures: Figure[] = []
   const broken: Record<string, string> = {}
@@ -61,7 +65,8 @@ export async function main(args: string[]): Promise<number> {
     const at = performance.now()
     try {
       await withWorkbench(async (workbench) => {
-        figures.push(...(await bench.run(workbench, { brief: values.brief, say })))
+        const measured = bench.run(workbench, { brief: values.brief, say })
+        figures.push(...(await Promise.race([measured, ended])))
       })
     } catch (error) {
       broken[bench.name] = error instanceof Error ? error.message : String(error)

@@ -50,17 +50,17 @@ function faults(change: {
 }): string[] {
   const events = eventsOf(change.events ?? bodies)
   const [first, second] = change.states ?? ['delivered', 'delivered']
-  const session = { id: 's', ticket: 'T-1', state: 'waiting', agent: 'agent-1', turn: 1 }
+  const place = { id: 's', ticket: 'T-1', agent: 'agent-1' }
   const held = {
-    session: { ...session, lastSeq: events.length },
+    session: { ...place, state: 'waiting', turn: 1, openRequests: 0, lastSeq: events.length },
     events,
     inputs: [
       { id: 'i1', text: TICKET, state: first },
       { id: 'i2', text: LATER, state: second },
     ],
     said: [
-      { session: 's', word: TICKET, input: null, outcome: 'taken' },
-      { session: 's', word: LATER, input: 'i2', outcome: 'taken' },
+      { session: 's', word: TICKET, withdrawn: [], input: null, outcome: 'taken' },
+      { session: 's', word: LATER, withdrawn: ['<said-1-9>'], input: 'i2', outcome: 'taken' },
     ],
     follower: { shown: change.shown ?? events, faults: () => [] },
     requests: [{ n: 1, messages: change.messages ?? messages } as unknown as RecordedRequest],
@@ -86,6 +86,14 @@ it('finds an input that is told to be queued and was given to the model', () => 
   expect(faults({ states: ['delivered', 'cancelled'] })).toEqual([
     `T-1: ${LATER} is cancelled, told is delivered`,
     `T-1: ${LATER} is cancelled, and the model sees it`,
+  ])
+})
+
+it('finds a text that was edited and given to the model all the same', () => {
+  const [first, ...others] = messages
+  const old = { role: 'user', content: `${first?.content} <said-1-9>` }
+  expect(faults({ messages: [old, ...others] })).toEqual([
+    'T-1: <said-1-9> was edited, and stands in request 1',
   ])
 })
 

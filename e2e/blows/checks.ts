@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Agent, Input, Session } from '../../src-shared/records.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
-import { isRecord, textsOf } from '../model/messages.ts'
+import { isRecord, textsOf, wholeText } from '../model/messages.ts'
 import type { RecordedRequest } from '../model/record.ts'
 import type { ModelServer } from '../model/server.ts'
 import { requestsOf } from '../support/conversation.ts'
@@ -81,6 +81,10 @@ function conversationFaults({ session, requests, said, inputs, events }: Held): 
       const times = users.filter((each) => each === word).length
       if (times > 1) faults.push(`${word} stands ${times} times in request ${request.n}`)
     }
+    for (const word of said.flatMap(({ withdrawn }) => withdrawn)) {
+      if (users.includes(word))
+        faults.push(`${word} was edited, and stands in request ${request.n}`)
+    }
   }
   const last = requests.at(-1)
   if (last === undefined) return faults
@@ -129,11 +133,9 @@ function deliveryFaults(
   return faults
 }
 
+/** What people said, also what was handed over in the middle of a turn, beside a tool's result. */
 function userTexts(request: RecordedRequest): string {
-  return request.messages
-    .filter(({ role }) => role === 'user')
-    .flatMap(textsOf)
-    .join('\n')
+  return wholeText(request.messages.filter(({ role }) => role === 'user'))
 }
 
 function assistantTexts(request: RecordedRequest): string {

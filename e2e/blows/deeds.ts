@@ -7,7 +7,17 @@ import type { BlowLog } from './log.ts'
 import type { Random } from './random.ts'
 import { randomScript } from './scripts.ts'
 
-export type Deed = 'begin' | 'message' | 'interrupt' | 'answer' | 'stop' | 'start' | 'finish'
+export type Deed =
+  | 'begin'
+  | 'message'
+  | 'steer'
+  | 'edit'
+  | 'cancel'
+  | 'interrupt'
+  | 'answer'
+  | 'stop'
+  | 'start'
+  | 'finish'
 
 /** What a round works on. */
 export type Scene = {
@@ -28,7 +38,17 @@ export async function doDeed(scene: Scene, deed: Deed, random: Random): Promise<
   if (live.length === 0) return
   switch (deed) {
     case 'message':
-      return message(scene, random, random.pick(live))
+      return message(scene, random, random.pick(live), false)
+    case 'steer': {
+      const working = live.filter(({ state }) => state === 'working')
+      return message(scene, random, random.pick(working.length > 0 ? working : live), true)
+    }
+    case 'edit':
+    case 'cancel': {
+      const queueing = live.filter(({ queuedInputs }) => queuedInputs > 0)
+      if (queueing.length > 0) await changeInput(scene, deed, random, random.pick(queueing))
+      return
+    }
     case 'interrupt': {
       const working = live.filter(({ state }) => state === 'working')
       return interrupt(scene, random, random.pick(working.length > 0 ? working : live))
@@ -64,12 +84,51 @@ export async function begin(scene: Scene, random: Random): Promise<void> {
   log.say(`${ticket.key} (${project}) is begun: ${session.id}`)
 }
 
-async function message(scene: Scene, random: Random, session: Session): Promise<void> {
+async function message(
+  scene: Scene,
+  random: Random,
+  session: Session,
+  steer: boolean,
+): Promise<void> {
   const { host, said, text, input } = compose(scene, random, session)
   const answer = await host.call('sessions.send', (client) =>
-    client.sessions.send({ ref: session.id, text, input }),
+    client.sessions.send({ ref: session.id, text, input, steer }),
   )
-  settle(scene, said, `message ${said.word} to ${session.ticket}`, answer)
+  const what = `${steer ? 'steered ' : ''}message ${said.word} to ${session.ticket}`
+  settle(scene, said, what, answer)
+}
+
+/** Edits or cancels an input that is queued, if it still is by then. */
+async function changeInput(
+  { host, ledger, round, log }: Scene,
+  what: 'edit' | 'cancel',
+  random: Random,
+  session: Session,
+): Promise<void> {
+  const queued = await host.ask('sessions.inputs', (client) =>
+    client.sessions.inputs({ ref: session.id, state: 'queued' }),
+  )
+  const mine = queued.filter(({ id }) => ledger.saidWith(id) !== undefined)
+  if (mine.length === 0) return
+  const { id } = random.pick(mine)
+  const said = ledger.saidWith(id)
+  if (said === undefined) return
+  const commandId = newCommand()
+  if (what === 'cancel') {
+    const answer = await host.call('inputs.cancel', (client) =>
+      client.inputs.cancel({ ref: id, commandId }),
+    )
+    return log.say(`cancel of ${said.word}: ${shown(answer)}`)
+  }
+  const word = ledger.word('said', round)
+  const text = `${word} ${randomScript(random, (kind) => ledger.word(kind, round))}`
+  const answer = await host.call('inputs.edit', (client) =>
+    client.inputs.edit({ ref: id, text, commandId }),
+  )
+  log.say(`edit of ${said.word} to ${word}: ${shown(answer)}`)
+  if (answer.kind === 'refused') return
+  said.withdrawn.push(said.word)
+  said.word = word
 }
 
 async function interrupt(scene: Scene, random: Random, session: Session): Promise<void> {

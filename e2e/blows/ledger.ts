@@ -5,7 +5,10 @@ import type { HostUnderBlows } from './host-under-blows.ts'
 /** Something that was said to a session, with a word that occurs nowhere else. */
 export type Said = {
   readonly session: SessionId
-  readonly word: string
+  /** Another one once it was edited. */
+  word: string
+  /** What it was before it was edited, which the model must never see. */
+  readonly withdrawn: string[]
   /** Null for the ticket's own text, whose input the host makes. */
   readonly input: InputId | null
   /** `refused`: the host did not take it, which it may do. */
@@ -25,9 +28,14 @@ export class Ledger {
   }
 
   say(session: SessionId, word: string, input: InputId | null): Said {
-    const said: Said = { session, word, input, outcome: 'open' }
+    const said: Said = { session, word, withdrawn: [], input, outcome: 'open' }
     this.said.push(said)
     return said
+  }
+
+  /** What was said with this input; undefined for a ticket's own. */
+  saidWith(input: InputId): Said | undefined {
+    return this.said.find((said) => said.input === input)
   }
 
   saidTo(session: SessionId): readonly Said[] {

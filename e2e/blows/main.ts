@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ROOT } from '../electron-runtime.ts'
+import { signalled } from '../support/signalled.ts'
 import { withWorkbench } from '../support/workbench.ts'
 import type { HostKind } from './host-under-blows.ts'
 import { runRounds } from './rounds.ts'
@@ -34,15 +35,17 @@ export async function main(args: string[]): Promise<number> {
   const logFile = join(ROOT, 'test-results', 'blows', `${kind}-${values.seed}.log`)
   process.stdout.write(`${rounds} rounds (${kind}), seed ${values.seed}; log: ${logFile}\n`)
   try {
-    await withWorkbench((bench) =>
-      runRounds(bench, {
+    const ended = signalled()
+    await withWorkbench((bench) => {
+      const done = runRounds(bench, {
         rounds,
         seed: values.seed,
         kind,
         logFile,
         onRound: (line) => process.stdout.write(`${line}\n`),
-      }),
-    )
+      })
+      return Promise.race([done, ended])
+    })
   } catch (error) {
     process.stdout.write(`${error instanceof Error ? error.message : String(error)}\n`)
     return 1

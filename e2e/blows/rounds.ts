@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionId } from '../../src-shared/ids.ts'
+import type { Session } from '../../src-shared/records.ts'
 import type { BalletClient } from '../support/ballet-client.ts'
 import type { GitRemote } from '../support/git-remote.ts'
 import { showEvents, timelineOf } from '../support/watch.ts'
@@ -30,7 +31,10 @@ const LIVE = 4
 
 const DEEDS: Readonly<Record<Deed, number>> = {
   begin: 1,
-  message: 8,
+  message: 7,
+  steer: 2,
+  edit: 2,
+  cancel: 1,
   interrupt: 4,
   answer: 3,
   stop: 1,
@@ -85,8 +89,10 @@ async function playRound({ scene, random }: World): Promise<number> {
   const sessions = await host.ask('sessions.list', (client) => client.sessions.list())
   const live = sessions.filter(({ state }) => !['finished', 'cancelled', 'parked'].includes(state))
   const windowMs = random.between(1_000, 2_200)
-  const work: Promise<void>[] = []
-  for (let missing = live.length; missing < LIVE; missing += 1) {
+  // Some are over, so that others have room.
+  const over = live.filter(({ state }) => state === 'waiting').slice(0, random.whole(0, 2))
+  const work: Promise<void>[] = [finish(scene, over)]
+  for (let missing = live.length - over.length; missing < LIVE; missing += 1) {
     work.push(begin(scene, random.fork(`begin ${missing}`)))
   }
   const deeds = random.whole(4, 8)
@@ -113,27 +119,31 @@ async function after(ms: number, act: () => Promise<void>): Promise<void> {
   await act()
 }
 
-/** Brings everything to rest and looks at it; some sessions are finished then, so that new ones have room. */
+/** Brings everything to rest and looks at it; after the last round also once all that waits is finished. */
 async function look(
   world: World,
   isLast: boolean,
 ): Promise<{ faults: string[]; timelines: string }> {
-  const { scene, random } = world
+  const { scene, random, bench } = world
   try {
-    const rest = await comeToRest(scene, world.bench.dataDir, random)
+    const rest = await comeToRest(scene, bench.dataDir, random)
     const found = await check(world, rest)
-    if (found.faults.length > 0) return found
-    const waiting = rest.sessions.filter(({ state }) => state === 'waiting')
-    const over = isLast ? waiting : waiting.slice(0, random.whole(0, 2))
-    for (const { id, ticket } of over) {
-      scene.log.say(`finish of ${ticket}, at rest`)
-      await scene.host.ask('finish', (client) => client.sessions.finish({ ref: id }))
-    }
-    const end = await check(world, await comeToRest(scene, world.bench.dataDir, random))
-    world.bench.model.reset()
-    return end
+    if (found.faults.length > 0 || !isLast) return found
+    await finish(scene, rest.sessions)
+    return await check(world, await comeToRest(scene, bench.dataDir, random))
   } catch (error) {
     return { faults: [error instanceof Error ? error.message : String(error)], timelines: '' }
+  } finally {
+    bench.model.reset()
+  }
+}
+
+/** Finishes those that wait. */
+async function finish({ host, log }: Scene, sessions: readonly Session[]): Promise<void> {
+  for (const { id, ticket, state } of sessions) {
+    if (state !== 'waiting') continue
+    log.say(`finish of ${ticket}, at rest`)
+    await host.call('finish', (client) => client.sessions.finish({ ref: id }))
   }
 }
 
