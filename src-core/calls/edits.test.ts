@@ -78,6 +78,20 @@ test('another repository is refused while a session is not over', async () => {
   })
 })
 
+test('what was pushed to one repository is not gone on with in another', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  agent.item({ type: 'pushed', commit: 'd'.repeat(40) })
+  await core.client.sessions.finish({ ref: ticket.key })
+  await until('the finish', () => agent.heard('session.finish').length === 1)
+  agent.end('finished', false)
+  await inState(core, ticket.key, 'finished')
+  await core.client.projects.edit({ ref: 'Shop', repo: '/srv/other.git' })
+  await core.client.tickets.start({ ref: ticket.key })
+  await until('the next start', () => agent.heard('session.start').length === 2)
+  expect(agent.spec()).toMatchObject({ repo: '/srv/other.git', pushedCommit: null })
+})
+
 test('a name that another project has is refused, its own is not', async () => {
   const { client } = await startTestCore()
   await client.projects.add({ name: 'Shop', repo: '/srv/shop.git' })

@@ -116,17 +116,22 @@ export type EditState = {
   sessions: readonly SessionRow[]
 }
 
+const isElsewhere = (project: ProjectRow, { repo }: ProjectChange) =>
+  repo !== undefined && repo !== project.repo
+
 /** Refuses another repository while work of a session may be in this one only, and a name that is taken. */
 export function checkProjectEdit(state: EditState, change: ProjectChange): Result<undefined> {
   const { project, projects, sessions, tickets } = state
   const others = projects.filter(({ id }) => id !== project.id)
-  if (change.repo !== undefined && change.repo !== project.repo) {
-    const open = sessions.find((session) => !isOver(session.state))
+  if (isElsewhere(project, change)) {
+    const open = sessions.find(({ state, workspace }) => !isOver(state) || workspace !== null)
     if (open !== undefined) {
       const key = tickets.find(({ id }) => id === open.ticketId)?.key ?? open.id
       return refuse(
         'project.in-use',
-        `The session of ${key} is ${open.state}, and its work belongs to ${project.repo}.`,
+        isOver(open.state)
+          ? `The session of ${key} still has its workspace, and its work belongs to ${project.repo}.`
+          : `The session of ${key} is ${open.state}, and its work belongs to ${project.repo}.`,
         'Finish the sessions of the project first, or make a project of the other repository.',
       )
     }
@@ -153,18 +158,22 @@ export function editProject(
       Object.entries(variables).filter((entry): entry is [string, string] => entry[1] !== null),
     ),
   }
+  const isNamed = row.name !== project.name
+  const isMoved = isElsewhere(project, change)
   // Who follows the records has the name with each of them.
-  const named =
-    row.name === project.name
-      ? []
-      : [
-          ...tickets.map((ticket) => ({ table: 'ticket' as const, row: ticket })),
-          ...sessions.map((session) => ({ table: 'session' as const, row: session })),
-        ]
+  const namedTickets = isNamed ? tickets : []
+  // What was pushed to one repository is nothing to go on with in another.
+  const changedSessions = sessions
+    .filter(({ pushedCommit }) => isNamed || (isMoved && pushedCommit !== null))
+    .map((session) => (isMoved ? { ...session, pushedCommit: null } : session))
   return accept({
     answer: row,
     change: changeOf({
-      puts: [{ table: 'project', row }, ...named],
+      puts: [
+        { table: 'project', row },
+        ...namedTickets.map((ticket) => ({ table: 'ticket' as const, row: ticket })),
+        ...changedSessions.map((session) => ({ table: 'session' as const, row: session })),
+      ],
       domain: [
         { kind: 'project.changed', subject: row.id, data: { fields: Object.keys(change).sort() } },
       ],
