@@ -13,6 +13,11 @@ export function Dialog({
   children: ReactNode
 }) {
   const element = useRef<HTMLDialogElement>(null)
+  /** Its end is told after it left the page, when another dialog may be in its place. */
+  const isGone = useRef(false)
+  const close = () => {
+    if (!isGone.current) onClose()
+  }
   // Before the next key press arrives, so that what is typed at once goes into the dialog.
   useLayoutEffect(() => {
     const dialog = element.current
@@ -20,15 +25,18 @@ export function Dialog({
     dialog.showModal()
     // The browser gives the focus to the dialog itself where its content is no form.
     dialog.querySelector<HTMLElement>('input, button')?.focus()
-    return () => dialog.close()
+    return () => {
+      isGone.current = true
+      dialog.close()
+    }
   }, [])
   return (
     <dialog
       ref={element}
       aria-label={label}
       className={`dialog ${className ?? ''}`}
-      onClose={onClose}
-      onCancel={onClose}
+      onClose={close}
+      onCancel={close}
       onPointerDown={(event) => {
         // A press beside the dialog lands on the dialog element itself.
         if (event.target === event.currentTarget) onClose()

@@ -1,7 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { expect, type Page } from '@playwright/test'
-import { bash, script, write } from '../../support/steps.ts'
-import { addProject, startTicket, waitForTurnEnd } from '../../support/watch.ts'
+import { bash, say, script, write } from '../../support/steps.ts'
+import { addProject, startTicket, waitForEvent, waitForTurnEnd } from '../../support/watch.ts'
 import { timelineRegion } from '../../support/window.ts'
 import { test } from '../../support/workbench.ts'
 
@@ -13,6 +13,12 @@ async function serious(window: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
     )
+}
+
+async function runByName(window: Page, name: string): Promise<void> {
+  await window.keyboard.press('Control+K')
+  await window.getByRole('dialog').getByRole('combobox').fill(name)
+  await window.keyboard.press('Enter')
 }
 
 for (const scheme of ['light', 'dark'] as const) {
@@ -50,6 +56,48 @@ for (const scheme of ['light', 'dark'] as const) {
     await window.getByRole('treeitem', { name: new RegExp(session.ticket, 'u') }).click()
     await expect(timelineRegion(window).getByRole('link', { name: 'link' })).toBeVisible()
     expect(await serious(window), 'session').toEqual([])
+
+    const page = async (keys: string, heading: string | RegExp) => {
+      await window.keyboard.press(keys)
+      await expect(window.getByRole('heading', { name: heading })).toBeVisible()
+      expect(await serious(window), String(heading)).toEqual([])
+    }
+    await page('Control+E', /^Edit SHOP-/u)
+    await window.getByRole('button', { name: 'Cancel' }).click()
+    await expect(window.getByRole('button', { name: 'Open the session' })).toBeVisible()
+    expect(await serious(window), 'ticket').toEqual([])
+    await page('Control+,', 'Settings')
+    await runByName(window, 'Edit this project')
+    await expect(window.getByRole('heading', { name: 'Project Shop' })).toBeVisible()
+    expect(await serious(window), 'project').toEqual([])
+    await runByName(window, 'Check this machine')
+    await expect(window.getByRole('cell', { name: 'Claude Code' })).toBeVisible()
+    expect(await serious(window), 'check').toEqual([])
+    await runByName(window, 'Keyboard')
+    await expect(window.getByRole('dialog', { name: 'Keyboard' })).toBeVisible()
+    expect(await serious(window), 'keyboard').toEqual([])
+    await window.keyboard.press('Escape')
+
+    await addProject(client, (await bench.remote({ name: 'asking.git' })).path, {
+      name: 'Asking',
+      permission: 'ask',
+    })
+    const { session: asking } = await startTicket(client, {
+      project: 'Asking',
+      title: 'Asks',
+      body: script(bash('touch a-file'), say('Never.')),
+    })
+    await waitForEvent(client, asking.id, 'request.opened')
+    await client.sessions.send({ ref: asking.id, text: 'Queued behind the request.' })
+    await window.getByRole('treeitem', { name: /Asks/u }).click()
+    await expect(window.getByRole('list', { name: 'Queued inputs' })).toBeVisible()
+    await window.keyboard.press('Control+Shift+A')
+    await expect(window.getByRole('region', { name: /^Permission request/u })).toBeFocused()
+    expect(await serious(window), 'request').toEqual([])
+    await window.keyboard.press('d')
+    expect(await serious(window), 'denying').toEqual([])
+    await window.keyboard.press('Escape')
+    await page('Control+Shift+R', 'Requests')
 
     await window.keyboard.press('Control+Shift+F')
     expect(await serious(window), 'fleet').toEqual([])

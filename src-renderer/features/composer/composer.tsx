@@ -11,12 +11,11 @@ import { joined, PASTE_LIMIT, PastedList, usePasted } from '../../ui/pasted.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { AskLine } from '../requests/ask-line.tsx'
 import { ImageList } from './image-list.tsx'
-import { imageFiles } from './images.ts'
 import { composerAct } from './keys.ts'
 import { type Editing, NextInputs } from './next-inputs.tsx'
 import { cancelInput, editInput, queueOf } from './queue.ts'
 import { give, interrupt, type Manner } from './steer.ts'
-import { useImages } from './use-images.ts'
+import { imageFiles, useImages } from './use-images.ts'
 
 const LINE = 20
 const LINES = 8

@@ -1,5 +1,5 @@
 import { bytes } from '../../ui/words.ts'
-import { addressOf, type DraftImage } from './images.ts'
+import type { DraftImage } from './images.ts'
 
 /** Thumbnails of the images that will be sent. */
 export function ImageList({
@@ -16,7 +16,7 @@ export function ImageList({
         const name = image.name === '' ? `image ${at + 1}` : image.name
         return (
           <li key={image.id} title={`${name}, ${bytes(image.bytes)}`}>
-            <img src={addressOf(image)} alt={name} />
+            <img src={`data:${image.mediaType};base64,${image.data}`} alt={name} />
             <button
               type="button"
               className="comp-image-remove"

@@ -96,9 +96,3 @@ export async function readImage(file: File): Promise<DraftImage> {
     data: await base64Of(file),
   }
 }
-
-/** The images among what was pasted or dropped; a picture copied from a page comes as one too. */
-export const imageFiles = (data: DataTransfer): File[] => [...data.files]
-
-export const addressOf = ({ mediaType, data }: Pick<DraftImage, 'mediaType' | 'data'>) =>
-  `data:${mediaType};base64,${data}`

@@ -1,6 +1,9 @@
 import { useState } from 'react'
 import type { Refusal } from '../../../src-shared/refusal.ts'
-import { type DraftImage, readImage, sortOut } from './images.ts'
+import type { DraftImage } from './images.ts'
+
+/** The images among what was pasted or dropped; a picture copied from a page comes as one too. */
+export const imageFiles = (data: DataTransfer): File[] => [...data.files]
 
 /** Images of messages that are not sent yet, by session; too large to be kept over a reload. */
 const drafts = new Map<string, readonly DraftImage[]>()
@@ -21,6 +24,8 @@ export function useImages(session: string, onRefused: (refusal: Refusal) => void
       })
       return
     }
+    // The limits are the contract's, which a window without images does without.
+    const { readImage, sortOut } = await import('./images.ts')
     const { taken, refusal } = sortOut(files, drafts.get(session) ?? [])
     if (refusal !== null) onRefused(refusal)
     for (const file of taken) {

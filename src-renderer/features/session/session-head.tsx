@@ -69,7 +69,7 @@ export function SessionHead({
       after={
         <>
           <StateWord look={look}>{sessionWord(session)}</StateWord>
-          <span className="pane-meta clip">
+          <span className="pane-meta pane-time clip">
             {session.turnStartedAt === null ? (
               session.state === 'waiting' ? (
                 <StateAge since={session.updatedAt} />

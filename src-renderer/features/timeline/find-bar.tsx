@@ -47,6 +47,17 @@ export function FindBar({
     )
   }
 
+  // While somebody types, everything in sight that fits is marked.
+  useEffect(() => {
+    if (current !== null) return
+    const frame = requestAnimationFrame(() => {
+      const ranges =
+        box.current === null || query.trim() === '' ? [] : rangesIn(box.current, query, MARKS)
+      CSS.highlights.set(HIGHLIGHT, new Highlight(...ranges))
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [box, query, current])
+
   const go = (step: 1 | -1) => {
     if (found.length === 0) return
     // Begins at the newest, where people are.
@@ -80,7 +91,6 @@ export function FindBar({
         onChange={(event) => {
           setQuery(event.target.value)
           setCurrent(null)
-          CSS.highlights.delete(HIGHLIGHT)
         }}
         onKeyDown={(event) => {
           if (event.key === 'Enter') go(event.shiftKey ? 1 : -1)

@@ -1,0 +1,46 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, type Page } from '@playwright/test'
+import { readPng, writePng } from './palette-png.ts'
+
+export type Camera = {
+  /** Takes what is in sight, in each size and theme. */
+  take(name: string): Promise<void>
+  /** What was taken, in that order. */
+  readonly taken: readonly { readonly path: string; readonly bytes: number }[]
+}
+
+const sizes = [
+  { suffix: '-narrow', width: 1024, height: 700 },
+  { suffix: '', width: 1440, height: 900 },
+] as const
+
+/** Fonts, colours of code and the last change of the layout are drawn by then. */
+const SETTLE_MS = 450
+
+export function createCamera(window: Page, folder: string): Camera {
+  const taken: { path: string; bytes: number }[] = []
+  const shoot = async (path: string) => {
+    // A pointer over something would be part of the picture.
+    await window.mouse.move(0, 0)
+    await window.waitForTimeout(SETTLE_MS)
+    const picture = await window.screenshot({ animations: 'disabled', caret: 'hide' })
+    const small = writePng(readPng(picture))
+    await writeFile(path, small)
+    taken.push({ path, bytes: small.length })
+  }
+  return {
+    taken,
+    take: async (name) => {
+      await mkdir(folder, { recursive: true })
+      for (const scheme of ['dark', 'light'] as const) {
+        await window.emulateMedia({ colorScheme: scheme })
+        await expect(window.locator('html')).toHaveAttribute('data-theme', scheme)
+        for (const { suffix, width, height } of sizes) {
+          await window.setViewportSize({ width, height })
+          await shoot(join(folder, `${name}${suffix}-${scheme}.png`))
+        }
+      }
+    },
+  }
+}

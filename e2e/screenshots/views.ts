@@ -1,0 +1,181 @@
+import { expect as expectSoon, type Page } from '@playwright/test'
+import type { BalletClient } from '../support/ballet-client.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { waitForEvent, waitForState, waitForTurnEnd } from '../support/watch.ts'
+import { timelineRegion } from '../support/window.ts'
+import type { Camera } from './camera.ts'
+import { later, tickets } from './sample.ts'
+
+/** The machine may be busy with something else. */
+const expect = expectSoon.configure({ timeout: 30_000 })
+
+type Stage = {
+  readonly window: Page
+  readonly client: BalletClient
+  readonly camera: Camera
+  /** Paths of remotes. */
+  readonly shop: string
+  readonly api: string
+}
+
+const line = (window: Page, name: string) =>
+  window.getByRole('treeitem', { name: new RegExp(name, 'u') })
+
+async function open(window: Page, name: string): Promise<void> {
+  await line(window, name).click()
+  await expect(timelineRegion(window)).toBeVisible()
+}
+
+/** Before there is anything: the first screen, a form that was refused, the demo at work. */
+export async function firstViews({ window, client, camera }: Stage): Promise<void> {
+  await expect(window.getByRole('region', { name: 'Fleet' })).toBeVisible()
+  await camera.take('empty')
+
+  await window.keyboard.press('Control+Shift+N')
+  await window.getByLabel(/^Repository/u).fill('git@git.example.invalid:acme/shop.git')
+  await window.getByRole('button', { name: /^Add project/u }).click()
+  await expect(window.getByRole('alert')).toBeVisible({ timeout: 60_000 })
+  await camera.take('new-project-refused')
+
+  await window.keyboard.press('Control+Shift+H')
+  await window.getByRole('main').getByRole('button', { name: /demo/iu }).click()
+  await expect(timelineRegion(window)).toBeVisible({ timeout: 30_000 })
+  const [demo] = await waitFor('the demo’s session', async () => {
+    const sessions = await client.sessions.list()
+    return sessions.length > 0 && sessions
+  })
+  await waitForEvent(client, demo?.id ?? '', 'tool.result', () => true, { timeoutMs: 60_000 })
+  await camera.take('demo-running')
+  await waitForTurnEnd(client, demo?.id ?? '', 1, 90_000)
+}
+
+/** Projects with tickets, and sessions that work, ask and wait. */
+export async function fillWorld({ client, shop, api }: Stage): Promise<void> {
+  await client.settings.edit({ agents: 4 })
+  await client.projects.add({ name: 'shop', repo: shop, permission: 'full' })
+  await client.projects.add({ name: 'api', repo: api, permission: 'ask', env: { API_TOKEN: 'x' } })
+  for (const [at, title] of later.entries()) {
+    await client.tickets.add({ project: at % 2 === 0 ? 'shop' : 'api', title, priority: 3 })
+  }
+  const start = async (project: string, ticket: (typeof tickets)[keyof typeof tickets]) => {
+    const made = await client.tickets.add({ ...ticket, project, start: true })
+    return (await client.sessions.show({ ref: made.key })).id
+  }
+  const cart = await start('shop', tickets.cart)
+  await waitForTurnEnd(client, cart, 1, 60_000)
+  const rounding = await start('shop', tickets.rounding)
+  await waitForTurnEnd(client, rounding, 1, 60_000)
+  await client.sessions.stop({ ref: rounding })
+  await waitForState(client, rounding, 'parked', { timeoutMs: 60_000 })
+  const dates = await start('api', tickets.dates)
+  const limits = await start('shop', tickets.limits)
+  await waitForEvent(client, dates, 'request.opened', () => true, { timeoutMs: 60_000 })
+  await waitForEvent(client, limits, 'tool.call', ({ toolKind }) => toolKind === 'execute', {
+    timeoutMs: 60_000,
+  })
+}
+
+/** What people look at all day: sessions, requests, what is queued. */
+export async function sessionViews({ window, client, camera }: Stage): Promise<void> {
+  await open(window, tickets.cart.title)
+  await expect(timelineRegion(window).getByText('The change is tested')).toBeVisible()
+  await camera.take('session')
+  await window.keyboard.press('Control+F')
+  await window.keyboard.type('old key')
+  await window.keyboard.press('Enter')
+  await camera.take('find')
+  await window.keyboard.press('Escape')
+
+  await window.keyboard.press('Control+Shift+A')
+  await expect(
+    timelineRegion(window).getByRole('region', { name: /^Permission request/u }),
+  ).toBeFocused()
+  await camera.take('request')
+  await window.keyboard.press('Control+Shift+R')
+  await expect(window.getByRole('region', { name: /^Permission request/u })).toBeFocused()
+  await camera.take('requests')
+
+  const { id } = await client.sessions.show({ ref: await keyOf(client, tickets.cart.title) })
+  await client.sessions.send({ ref: id, text: 'Keep the old key readable for one release.' })
+  await waitForEvent(
+    client,
+    id,
+    'tool.call',
+    ({ turn, toolKind }) => turn === 2 && toolKind === 'execute',
+  )
+  for (const text of [
+    'Also add a note to the changelog.',
+    'Then look at the checkout page on a phone.',
+  ]) {
+    await client.sessions.send({ ref: id, text })
+  }
+  await open(window, tickets.cart.title)
+  const box = window.getByRole('form', { name: 'Message' }).getByRole('textbox')
+  await box.fill('Leave the public names as they are.')
+  await camera.take('queued-inputs')
+  await box.fill('')
+  await line(window, tickets.dates.title).click({ modifiers: ['ControlOrMeta'] })
+  await expect(timelineRegion(window)).toHaveCount(2)
+  await window.keyboard.press('Control+1')
+  await camera.take('window')
+  await window.keyboard.press('Control+2')
+  await window.keyboard.press('Control+Shift+\\')
+}
+
+/** The pages around them. */
+export async function pageViews({ window, client, camera }: Stage): Promise<void> {
+  const page = async (name: string, keys: string, seen: string) => {
+    await window.keyboard.press(keys)
+    await expect(window.getByRole('heading', { name: seen, exact: true })).toBeVisible()
+    await camera.take(name)
+  }
+  await page('overview', 'Control+Shift+H', 'Overview')
+  await open(window, tickets.cart.title)
+  await runByName(window, 'Show this ticket')
+  await expect(window.getByRole('heading', { name: 'Sessions 1' })).toBeVisible()
+  await camera.take('ticket')
+  await page('edit-ticket', 'Control+E', `Edit ${await keyOf(client, tickets.cart.title)}`)
+  await window.keyboard.press('Control+N')
+  await expect(window.getByLabel('Title', { exact: true })).toBeVisible()
+  await camera.take('new-ticket')
+  await open(window, tickets.dates.title)
+  await runByName(window, 'Edit this project')
+  await expect(window.getByRole('heading', { name: 'Project api' })).toBeVisible()
+  await camera.take('edit-project')
+  await page('settings', 'Control+,', 'Settings')
+  await page('fleet', 'Control+Shift+F', 'Fleet')
+  await runByName(window, 'Check this machine')
+  await expect(window.getByRole('cell', { name: 'Claude Code' })).toBeVisible({ timeout: 30_000 })
+  await camera.take('check')
+  await open(window, tickets.cart.title)
+  await window.keyboard.press('Control+K')
+  await camera.take('palette')
+  await window.keyboard.press('Escape')
+  await runByName(window, 'Keyboard')
+  await expect(window.getByRole('dialog', { name: 'Keyboard' })).toBeVisible()
+  await camera.take('keyboard')
+  await window.keyboard.press('Escape')
+}
+
+/** A sidebar of many tickets. */
+export async function muchView({ window, client, camera }: Stage): Promise<void> {
+  const words = ['Speed up', 'Cache', 'Document', 'Split', 'Test', 'Rename']
+  const things = ['the price index', 'invoice numbers', 'login by passkey', 'search suggestions']
+  for (let at = 0; at < 300; at += 1) {
+    const title = `${words[at % words.length]} ${things[at % things.length]}`
+    await client.tickets.add({ project: 'api', title, priority: 1 + (at % 5) })
+  }
+  await window.keyboard.press('Control+Shift+H')
+  await camera.take('many-tickets')
+}
+
+async function keyOf(client: BalletClient, title: string): Promise<string> {
+  const found = (await client.tickets.list()).find((ticket) => ticket.title === title)
+  return found?.key ?? ''
+}
+
+async function runByName(window: Page, name: string): Promise<void> {
+  await window.keyboard.press('Control+K')
+  await window.getByRole('dialog').getByRole('combobox').fill(name)
+  await window.keyboard.press('Enter')
+}
