@@ -124,12 +124,15 @@ async function victimOf(
 async function strikeWindow({ host, log }: Scene, blow: 'window reload' | 'window kill') {
   const app = host.life?.app
   if (app === undefined) return log.say('no window to hit')
+  // Not through the page: to Playwright, a page whose process was killed stays crashed.
   if (blow === 'window reload') {
     log.say('the window is reloaded')
-    await app.window.reload({ timeout: 10_000 }).catch((error: unknown) => {
-      // The application may have been killed meanwhile.
-      if (app.isRunning()) throw error
-    })
+    await app.app
+      .evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.webContents.reload())
+      .catch((error: unknown) => {
+        // The application may have been killed meanwhile.
+        if (app.isRunning()) throw error
+      })
     return
   }
   const pid = await app.app
