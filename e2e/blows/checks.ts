@@ -126,7 +126,8 @@ function deliveryFaults(
   for (const { id, text, state } of inputs) {
     const word = wordOf(id, text)
     if (word === undefined || !users.has(word)) continue
-    if (state !== 'delivered' && state !== 'unknown') {
+    // Of one that is sent the next agent tells what became of it.
+    if (state !== 'delivered' && state !== 'unknown' && state !== 'sent') {
       faults.push(`${word} is ${state}, and the model sees it`)
     }
   }

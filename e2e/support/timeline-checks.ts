@@ -43,7 +43,7 @@ export function timelineFaults(events: readonly TimelineEvent[], session: Sessio
     ...numberFaults(events, session),
     ...toolFaults(events, session),
     ...turnFaults(events, session),
-    ...inputFaults(events),
+    ...inputFaults(events, session),
     ...requestFaults(events, session),
     ...stateFaults(events, session),
     ...doubledRefs(events),
@@ -144,7 +144,7 @@ function placeFaults(event: TimelineEvent, turn: number, isOpen: boolean): strin
   ]
 }
 
-function inputFaults(events: readonly TimelineEvent[]): string[] {
+function inputFaults(events: readonly TimelineEvent[], session: Session): string[] {
   const faults: string[] = []
   const last = new Map<string, string>()
   const started = new Set<string>()
@@ -176,6 +176,8 @@ function inputFaults(events: readonly TimelineEvent[]): string[] {
   }
   for (const input of started) {
     const end = last.get(input)
+    // What became of it is told by the next agent.
+    if (end === 'input.sent' && session.agent === null) continue
     if (end !== 'input.delivered' && end !== 'input.unknown') {
       faults.push(`input ${input} started a turn and is ${end ?? 'not in the timeline'}`)
     }
