@@ -75,7 +75,6 @@ const scriptBook = z.strictObject({
 
 export type Step = z.infer<typeof step>
 export type Failure = z.infer<typeof failure>
-export type ToolCall = z.infer<typeof toolCall>
 export type NamedScript = z.infer<typeof namedScript>
 /** The scripts that a server knows by name or by a piece of the user's text. */
 export type ScriptBook = z.infer<typeof scriptBook>
