@@ -215,7 +215,7 @@ export const commands: readonly Command[] = [
   },
   {
     id: 'requests',
-    title: 'Requests: what agents wait to be allowed',
+    title: 'Requests that wait for an answer',
     keys: 'Mod+Shift+R',
     run: () => openPage({ page: 'requests' }),
   },

@@ -4,6 +4,8 @@ import dark from 'shiki/themes/github-dark-default.mjs'
 import light from 'shiki/themes/github-light-default.mjs'
 import type { HighlightAnswer, HighlightQuestion, Token } from './highlight.ts'
 
+const LINE_LIMIT_MS = 5_000
+
 /** Loaded when the first block in that language is shown. */
 const languages: Record<string, () => Promise<{ default: LanguageInput }>> = {
   bash: () => import('shiki/langs/bash.mjs'),
@@ -84,6 +86,8 @@ async function highlight({ text, language }: HighlightQuestion): Promise<Token[]
   const lines = shiki.codeToTokensWithThemes(text, {
     lang: name,
     themes: { light: 'github-light-default', dark: 'github-dark-default' },
+    // A line over its limit keeps one colour to its end, and on a busy machine the first line takes long.
+    tokenizeTimeLimit: LINE_LIMIT_MS,
   })
   return lines.map((line) =>
     line.map(({ content, variants }) => [

@@ -12,7 +12,7 @@ const elsewhere: { title: string; keys: string[] }[] = [
   { title: 'To what is queued (empty message box)', keys: ['↑'] },
   { title: 'Move a queued input', keys: ['Alt+↑', 'Alt+↓'] },
   { title: 'Change or cancel a queued input', keys: ['Enter', 'Delete'] },
-  { title: 'Request: allow once, for the session, deny', keys: ['Enter', 'S', 'D'] },
+  { title: 'Request: allow once, for session, deny', keys: ['Enter', 'S', 'D'] },
   { title: 'Create or save the ticket', keys: ['Mod+Enter'] },
   { title: 'Up and down (sidebar)', keys: ['↑', '↓'] },
   { title: 'Open beside (sidebar)', keys: ['Mod+Enter'] },
@@ -27,7 +27,14 @@ export function KeyboardDialog() {
   return (
     <Dialog label="Keyboard" className="keyboard" onClose={close}>
       <div className="keyboard-body">
-        <h2>Keyboard</h2>
+        <div className="keyboard-head">
+          <h2>Keyboard</h2>
+          <form method="dialog">
+            <button type="submit" className="btn">
+              Close <Key keys="Escape" />
+            </button>
+          </form>
+        </div>
         <dl>
           {commands.map(({ id, title, keys }) =>
             keys === undefined ? null : (
@@ -53,11 +60,6 @@ export function KeyboardDialog() {
             </div>
           ))}
         </dl>
-        <form method="dialog">
-          <button type="submit" className="btn">
-            Close <Key keys="Escape" />
-          </button>
-        </form>
       </div>
     </Dialog>
   )
