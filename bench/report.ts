@@ -59,9 +59,16 @@ export async function writeJson(file: string, run: Run): Promise<void> {
   await writeFile(file, `${JSON.stringify(run, null, 2)}\n`)
 }
 
-/** Fills the template with a run of all benches. */
+/** Writes docs/performance.md from a run of all benches; gives its path. */
 export async function writePage(run: Run, benches: readonly Bench[]): Promise<string> {
   const template = await readFile(join(ROOT, 'bench', 'performance.template.md'), 'utf8')
+  const file = join(ROOT, 'docs', 'performance.md')
+  await writeFile(file, fillPage(template, run, benches))
+  return file
+}
+
+/** The template with a run in the place of its `{{names}}`. */
+export function fillPage(template: string, run: Run, benches: readonly Bench[]): string {
   const { machine } = run
   const missed = run.figures.filter(({ met }) => met === false)
   const values: Record<string, string> = {
@@ -78,14 +85,11 @@ export async function writePage(run: Run, benches: readonly Bench[]): Promise<st
       missed.length === 0
         ? 'Every goal that has a figure is met.'
         : missed
-            .map((figure) => `- ${figure.what}: ${shownValues(figure)}; goal ${figure.goal}`)
+            .map((figure) => `- ${figure.what}: ${shownValues(figure)}; goal: ${figure.goal}`)
             .join('\n'),
     figures: benches.map((bench) => section(bench, run)).join('\n\n'),
   }
-  const text = template.replaceAll(/\{\{(\w+)\}\}/gu, (_, name: string) => values[name] ?? '')
-  const file = join(ROOT, 'docs', 'performance.md')
-  await writeFile(file, text)
-  return file
+  return template.replaceAll(/\{\{(\w+)\}\}/gu, (_, name: string) => values[name] ?? '')
 }
 
 function section(bench: Bench, { figures, broken }: Run): string {

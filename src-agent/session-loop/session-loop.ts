@@ -217,7 +217,7 @@ export class SessionLoop {
     } else if (wasBusy) {
       this.#relaunch()
     } else {
-      const text = `The runtime ended between turns: ${detail} It is started again with the next message.`
+      const text = `The runtime ended between turns, and is started again with the next message: ${detail}`
       this.#context.report.notice('info', 'runtime.exited', text)
       this.#conversation.pump()
     }
