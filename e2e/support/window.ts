@@ -19,15 +19,21 @@ export async function shownRows(window: Page, last: number): Promise<ShownRow[]>
     async () => Number(await region.getAttribute('data-last')) >= last,
     { timeoutMs: 15_000 },
   )
-  return region.evaluate((element) =>
-    [...element.querySelectorAll<HTMLElement>('[data-index]')]
+  return region.evaluate((element) => {
+    const words = (row: HTMLElement) => {
+      const texts: string[] = []
+      const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT)
+      while (walker.nextNode()) texts.push(walker.currentNode.textContent ?? '')
+      return texts.join(' ').replaceAll(/\s+/g, ' ').trim()
+    }
+    return [...element.querySelectorAll<HTMLElement>('[data-index]')]
       .sort((a, b) => Number(a.dataset.index) - Number(b.dataset.index))
       .map((row) => ({
         kind: row.dataset.kind ?? '',
         seq: row.dataset.seq ?? '',
-        text: (row.textContent ?? '').replaceAll(/\s+/g, ' ').trim(),
-      })),
-  )
+        text: words(row),
+      }))
+  })
 }
 
 /** Without what differs between two runs of the same: numbers of events, times, durations, costs, keys, folders. */
@@ -35,7 +41,8 @@ export function withoutChance(rows: readonly ShownRow[]): string[] {
   return rows.map(({ kind, text }) => {
     const same = text
       .replaceAll(/\b\d{1,2}:\d{2}(:\d{2})?\b/gu, '(time)')
-      .replaceAll(/\b\d+(\.\d+)? ?(ms|s|min|m|h)\b/gu, '(duration)')
+      // What took less than a second shows no duration at all.
+      .replaceAll(/ ?\b\d+(\.\d+)? ?(ms|s|min|m|h)\b/gu, '')
       .replaceAll(/\$ ?\d+(\.\d+)?/gu, '(cost)')
       .replaceAll(/\b[A-Z][A-Z0-9]*-\d+(-[0-9a-f]{6})?\b/gu, '(key)')
       .replaceAll(/\b[0-9a-f]{7,40}\b/gu, '(hash)')
