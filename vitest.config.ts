@@ -4,7 +4,12 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     environment: 'node',
-    include: ['src-*/**/*.test.{ts,tsx}', 'scripts/**/*.test.mjs', 'e2e/**/*.test.ts', 'bench/**/*.test.ts'],
+    include: [
+      'src-*/**/*.test.{ts,tsx}',
+      'scripts/**/*.test.mjs',
+      'e2e/**/*.test.ts',
+      'bench/**/*.test.ts',
+    ],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 20_000,
