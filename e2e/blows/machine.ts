@@ -16,7 +16,7 @@ import type { Workbench } from '../support/workbench.ts'
 import type { Life } from './host-under-blows.ts'
 
 /** How long what was ended may take to be gone. */
-const GOING_MS = 5_000
+const GOING_MS = 15_000
 
 type Rows = { readonly sessions: readonly Session[]; readonly agents: readonly Agent[] }
 

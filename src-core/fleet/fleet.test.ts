@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestCore, type TestCore, withTicket } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
-import { inState, working } from '../testing/walks.ts'
+import { inState, waiting, working } from '../testing/walks.ts'
 import { Backoff } from './backoff.ts'
 
 const agents = ({ client }: TestCore) => client.agents.list()
@@ -41,6 +41,20 @@ test('an agent is told who it is, and shown with what its heart beats', async ()
     runtimeMemoryBytes: 200_000_000,
     cpuPercent: 3.5,
     restarts: 0,
+  })
+})
+
+test('what an agent told of a runtime is not shown any more once it has let go of the session', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  agent.heartbeat()
+  await until('the heartbeat', async () => (await first(core))?.runtimePids.length === 1)
+  await core.client.sessions.stop({ ref: ticket.key })
+  await until('the stop', () => agent.heard('session.stop').length === 1)
+  agent.end('stopped')
+  await inState(core, ticket.key, 'parked')
+  expect(await first(core)).toMatchObject({
+    ...{ state: 'idle', runtimePids: [], runtimeMemoryBytes: null, memoryBytes: 30_000_000 },
   })
 })
 

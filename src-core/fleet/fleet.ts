@@ -189,15 +189,17 @@ const placeOf = ({ id }: AgentSlot) => Number(id.slice('agent-'.length))
 
 function viewAgent(slot: AgentSlot): Agent {
   const { vitals } = slot
+  // What was told under another lease has ended with it.
+  const runtime = vitals?.lease === (slot.hold?.lease ?? null) ? vitals : null
   return {
     id: slot.id,
     state: slot.state,
     session: slot.hold?.session ?? null,
     ticket: slot.hold?.ticket ?? null,
     pid: slot.pid,
-    runtimePids: vitals?.runtime.map(({ pid }) => pid) ?? [],
+    runtimePids: runtime?.runtime.map(({ pid }) => pid) ?? [],
     memoryBytes: vitals?.memoryBytes ?? null,
-    runtimeMemoryBytes: vitals?.runtimeMemoryBytes ?? null,
+    runtimeMemoryBytes: runtime?.runtimeMemoryBytes ?? null,
     cpuPercent: vitals?.cpuPercent ?? null,
     restarts: slot.restarts,
     reason: slot.reason,
