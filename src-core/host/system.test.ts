@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -64,6 +64,14 @@ describe('the spool', () => {
     await spool.remove('a.json')
     await spool.remove('a.json')
     expect(await spool.read()).toHaveLength(1)
+  })
+
+  it('forgets what an agent had begun to write when it was killed, and not what one may be writing', async () => {
+    for (const name of ['old.json.new', 'fresh.json.new']) writeFileSync(join(folder, name), '{')
+    const long = new Date(Date.now() - 120_000)
+    utimesSync(join(folder, 'old.json.new'), long, long)
+    expect(await createSpool(folder).read()).toEqual([])
+    expect(readdirSync(folder)).toEqual(['fresh.json.new'])
   })
 
   it('lies on a disk with room', async () => {

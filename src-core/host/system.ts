@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile, rm, statfs } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 } from 'uuid'
 import type { Clock, Ids, Spool } from '../ports.ts'
@@ -36,11 +36,16 @@ export async function freeBytes(path: string): Promise<number | null> {
   }
 }
 
+/** An agent writes its file in a moment; a draft that is older is of one that was killed meanwhile. */
+const DRAFT_AGE_MS = 60_000
+
 /** The spool folder of a data folder. */
 export function createSpool(folder: string): Spool {
   return {
     read: async () => {
-      const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()
+      const all = await readdir(folder)
+      for (const name of all) if (name.endsWith('.new')) await removeOld(join(folder, name))
+      const names = all.filter((name) => name.endsWith('.json')).sort()
       return Promise.all(
         names.map(async (name) => ({
           name,
@@ -52,7 +57,14 @@ export function createSpool(folder: string): Spool {
   }
 }
 
-/** An agent that was killed while it wrote leaves half a file. */
+async function removeOld(draft: string): Promise<void> {
+  // Its agent may be about to give it its name.
+  const info = await stat(draft).catch(() => undefined)
+  if (info === undefined || Date.now() - info.mtimeMs < DRAFT_AGE_MS) return
+  await rm(draft, { force: true })
+}
+
+/** A file that a power cut took the content of decodes to nothing. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
