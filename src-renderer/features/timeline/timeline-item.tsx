@@ -90,7 +90,7 @@ function InputBubble({ row, session }: { row: InputRow; session: SessionId }) {
   )
 }
 
-function Prose({ item, row }: { item: Item; row: ProseRow }) {
+function Prose({ item, row, session }: { item: Item; row: ProseRow; session: SessionId }) {
   const chunks = item.chunks ?? []
   return (
     <div className="md" dir="auto" data-live={row.live && item.last ? '' : undefined}>
@@ -102,6 +102,9 @@ function Prose({ item, row }: { item: Item; row: ProseRow }) {
           live={row.live && item.last && at === chunks.length - 1}
         />
       ))}
+      {row.textBlob !== undefined && item.last ? (
+        <LongText text="" blob={row.textBlob} session={session} />
+      ) : null}
       {row.partial && item.last ? <p className="tl-cut">cut off here</p> : null}
     </div>
   )
@@ -292,7 +295,7 @@ export const TimelineItem = memo(function TimelineItem({
     case 'input':
       return <InputBubble row={row} session={session} />
     case 'text':
-      return <Prose item={item} row={row} />
+      return <Prose item={item} row={row} session={session} />
     case 'thinking':
       return <Thinking row={row} open={open} onToggle={toggle} session={session} />
     case 'tool':
