@@ -45,7 +45,7 @@ export function FleetSize() {
             type="button"
             className="btn"
             aria-label="One agent fewer"
-            disabled={shown <= 1}
+            aria-disabled={shown <= 1}
             onClick={() => set(shown - 1)}
           >
             −
@@ -55,7 +55,7 @@ export function FleetSize() {
             type="button"
             className="btn"
             aria-label="One agent more"
-            disabled={shown >= MOST}
+            aria-disabled={shown >= MOST}
             onClick={() => set(shown + 1)}
           >
             +

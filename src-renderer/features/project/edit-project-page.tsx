@@ -1,5 +1,4 @@
-import { useMemo, useRef, useState } from 'react'
-import type { ProjectId } from '../../../src-shared/ids.ts'
+import { useRef, useState } from 'react'
 import type { Project } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { replacePage } from '../../stores/layout.ts'
@@ -12,7 +11,7 @@ import { newCommand } from '../composer/steer.ts'
 import { attempt } from '../session/actions.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { draftOfProject, type ProjectDraft, projectChange } from './project-form.ts'
-import { ProjectForm } from './project-form-fields.tsx'
+import { ProjectForm, type Submitted } from './project-form-fields.tsx'
 
 function DeleteProject({ project, onGone }: { project: Project; onGone: () => void }) {
   const client = useClient()
@@ -58,19 +57,44 @@ function DeleteProject({ project, onGone }: { project: Project; onGone: () => vo
   )
 }
 
+/** The form of a project. It changes what it was opened or last saved with, whatever the records say since. */
+function EditProject({ project, onClose }: { project: Project; onClose: () => void }) {
+  const client = useClient()
+  const command = useRef(newCommand())
+  const [base, setBase] = useState(project)
+  const save = async (draft: ProjectDraft, takenAway: readonly string[]): Promise<Submitted> => {
+    const change = projectChange(base, draft, takenAway)
+    const outcome = await attempt(() =>
+      client.projects.edit({ ...change, ref: project.id, commandId: command.current }),
+    )
+    if (outcome.ok || outcome.certain) command.current = newCommand()
+    if (!outcome.ok) return { refusal: outcome.refusal }
+    setBase(outcome.value)
+    return { saved: draftOfProject(outcome.value) }
+  }
+  return (
+    <>
+      <p className="dim page-narrow">
+        Tickets of this project have keys such as {base.key}-1. Changes hold for sessions that are
+        started or brought back afterwards.
+      </p>
+      <ProjectForm
+        label="Project"
+        initial={draftOfProject(base)}
+        envNames={base.envNames}
+        act="Save"
+        onSubmit={save}
+        onCancel={onClose}
+      />
+    </>
+  )
+}
+
 /** The settings of a project that is there already. */
 export function EditProjectPage({ id, pane }: { id: string; pane: number }) {
-  const client = useClient()
   const project = useRecords((records) => records.projects.get(id))
-  const command = useRef(newCommand())
-  const [saved, setSaved] = useState(0)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is typed stays while the project changes elsewhere
-  const initial = useMemo(
-    () => (project === undefined ? undefined : draftOfProject(project)),
-    [id, saved],
-  )
   const away = () => replacePage(pane, { page: 'home' })
-  if (project === undefined || initial === undefined) {
+  if (project === undefined) {
     return (
       <>
         <PaneHead pane={pane} title="Project" />
@@ -80,38 +104,11 @@ export function EditProjectPage({ id, pane }: { id: string; pane: number }) {
       </>
     )
   }
-  const save = async (draft: ProjectDraft, takenAway: readonly string[]) => {
-    const change = projectChange(project, draft, takenAway)
-    const outcome = await attempt(() =>
-      client.projects.edit({ ...change, ref: id as ProjectId, commandId: command.current }),
-    )
-    if (outcome.ok || outcome.certain) command.current = newCommand()
-    if (!outcome.ok) return outcome.refusal
-    setSaved((count) => count + 1)
-    return null
-  }
   return (
     <>
       <PaneHead pane={pane} title={`Project ${showControls(project.name)}`} />
       <div className="page">
-        <p className="dim page-narrow">
-          Tickets of this project have keys such as {project.key}-1. Changes hold for sessions that
-          are started or brought back afterwards.
-        </p>
-        <ProjectForm
-          key={saved}
-          label="Project"
-          initial={initial}
-          envNames={project.envNames}
-          act="Save"
-          onSubmit={save}
-          onCancel={away}
-        />
-        {saved === 0 ? null : (
-          <p className="dim" role="status">
-            Saved.
-          </p>
-        )}
+        <EditProject project={project} onClose={away} />
         <DeleteProject project={project} onGone={away} />
       </div>
     </>

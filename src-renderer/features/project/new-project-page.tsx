@@ -5,22 +5,22 @@ import { newCommand } from '../composer/steer.ts'
 import { attempt } from '../session/actions.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { emptyProject, type ProjectDraft, projectSettings } from './project-form.ts'
-import { ProjectForm } from './project-form-fields.tsx'
+import { ProjectForm, type Submitted } from './project-form-fields.tsx'
 
 /** A new project: the host asks its remote before anything is stored. */
 export function NewProjectPage({ pane }: { pane: number }) {
   const client = useClient()
   const command = useRef(newCommand())
-  const add = async (draft: ProjectDraft) => {
+  const add = async (draft: ProjectDraft): Promise<Submitted> => {
     const outcome = await attempt(() =>
       client.projects.add({ ...projectSettings(draft), commandId: command.current }),
     )
     if (!outcome.ok) {
       if (outcome.certain) command.current = newCommand()
-      return outcome.refusal
+      return { refusal: outcome.refusal }
     }
     replacePage(pane, { page: 'new-ticket', project: outcome.value.id })
-    return null
+    return { saved: null }
   }
   return (
     <>

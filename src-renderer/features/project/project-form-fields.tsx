@@ -5,7 +5,16 @@ import { bridge } from '../../sync/bridge.ts'
 import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { elapsed } from '../../ui/words.ts'
-import { checkProject, nameOfRepo, type ProjectDraft, type Wrong } from './project-form.ts'
+import {
+  afterSave,
+  checkProject,
+  nameOfRepo,
+  type ProjectDraft,
+  type Wrong,
+} from './project-form.ts'
+
+/** What came of giving a form to the host. `saved`: what the form holds from then on; null: it leaves its pane. */
+export type Submitted = { refusal: Refusal } | { saved: ProjectDraft | null }
 
 function Row({
   id,
@@ -96,8 +105,7 @@ export function ProjectForm({
   /** Variables that are set; their values are never shown. */
   envNames?: readonly string[]
   act: string
-  /** Gives them to the host; why it did not take them. */
-  onSubmit: (draft: ProjectDraft, takenAway: readonly string[]) => Promise<Refusal | null>
+  onSubmit: (draft: ProjectDraft, takenAway: readonly string[]) => Promise<Submitted>
   onCancel: () => void
 }) {
   const [draft, setDraft] = useState<ProjectDraft>(initial)
@@ -105,6 +113,7 @@ export function ProjectForm({
   const [wrong, setWrong] = useState<Wrong>({})
   const [checking, setChecking] = useState<number | null>(null)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const [isSaved, setSaved] = useState(false)
   const repoBox = useRef<HTMLInputElement>(null)
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => repoBox.current?.focus(), [])
@@ -114,6 +123,12 @@ export function ProjectForm({
     setDraft((before) => ({ ...before, [key]: value }))
     setWrong((before) => ({ ...before, [key]: undefined }))
     setRefusal(null)
+    setSaved(false)
+  }
+
+  const takeAway = (names: string[]) => {
+    setTakenAway(names)
+    setSaved(false)
   }
 
   const submit = async () => {
@@ -127,9 +142,15 @@ export function ProjectForm({
     }
     setChecking(Date.now())
     setRefusal(null)
-    const problem = await onSubmit(draft, takenAway)
+    setSaved(false)
+    const outcome = await onSubmit(draft, takenAway)
     setChecking(null)
-    setRefusal(problem)
+    if ('refusal' in outcome) return setRefusal(outcome.refusal)
+    const { saved } = outcome
+    if (saved === null) return
+    setDraft((now) => afterSave(now, draft, saved))
+    setTakenAway((now) => now.filter((name) => !takenAway.includes(name)))
+    setSaved(true)
   }
 
   const text = (key: keyof ProjectDraft, id: string, placeholder = '') => ({
@@ -214,12 +235,7 @@ export function ProjectForm({
             name="permission"
             className="field"
             value={draft.permission}
-            onChange={(event) =>
-              setDraft((before) => ({
-                ...before,
-                permission: event.target.value as ProjectDraft['permission'],
-              }))
-            }
+            onChange={(event) => set('permission')(event.target.value)}
           >
             <option value="full">full · does what it needs in its workspace</option>
             <option value="edits">edits · edits files, asks for the rest</option>
@@ -258,7 +274,7 @@ export function ProjectForm({
           help="One NAME=value a line. Values are never shown again."
           wrong={wrong.env}
         >
-          <Variables names={envNames} takenAway={takenAway} onChange={setTakenAway} />
+          <Variables names={envNames} takenAway={takenAway} onChange={takeAway} />
           <textarea
             {...text('env', 'project-env')}
             rows={3}
@@ -286,13 +302,19 @@ export function ProjectForm({
       </details>
       {refusal === null ? null : <RefusalNote refusal={refusal} />}
       <div className="page-acts">
-        <button type="submit" className="btn btn-main" disabled={busy}>
+        {/* Not disabled: a button that is loses the focus. */}
+        <button type="submit" className="btn btn-main" aria-disabled={busy}>
           {act} <Key keys="Enter" />
         </button>
         <button type="button" className="btn" onClick={onCancel}>
           Cancel
         </button>
         {checking === null ? null : <Checking since={checking} />}
+        {isSaved ? (
+          <span className="dim" role="status">
+            Saved.
+          </span>
+        ) : null}
       </div>
     </form>
   )

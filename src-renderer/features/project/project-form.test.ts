@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { littleWorld } from '../../fixture/world.ts'
 import {
+  afterSave,
   checkProject,
   draftOfProject,
   emptyProject,
@@ -75,5 +76,15 @@ describe('the form of a known project', () => {
       maxSessions: 2,
       window: '10m',
     })
+  })
+
+  it('holds what was saved, and what was written meanwhile', () => {
+    const before = draftOfProject(project)
+    const submitted = { ...before, permission: 'ask' as const, env: 'B=2', window: '600s' }
+    const saved = { ...draftOfProject({ ...project, permission: 'ask' }), window: '10m' }
+    expect(afterSave(submitted, submitted, saved)).toEqual(saved)
+    expect(projectChange({ ...project, permission: 'ask' }, saved, [])).toEqual({})
+    const now = { ...submitted, model: 'sonnet' }
+    expect(afterSave(now, submitted, saved)).toEqual({ ...saved, model: 'sonnet' })
   })
 })

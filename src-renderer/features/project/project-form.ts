@@ -152,3 +152,18 @@ export function projectChange(
   }
   return change
 }
+
+/**
+ * What the form holds once what was submitted is saved: the saved values, but for a field that was written to
+ * while the host looked at the remote.
+ */
+export function afterSave(
+  now: ProjectDraft,
+  submitted: ProjectDraft,
+  saved: ProjectDraft,
+): ProjectDraft {
+  const written = Object.entries(now).filter(
+    ([key, value]) => value !== submitted[key as keyof ProjectDraft],
+  )
+  return { ...saved, ...Object.fromEntries(written) }
+}

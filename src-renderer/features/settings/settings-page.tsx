@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import type { HostInfo } from '../../../src-shared/contract.ts'
 import type { RuntimeName } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
@@ -58,42 +58,61 @@ function RuntimePath({ runtime, path }: { runtime: RuntimeName; path: string | u
   const client = useClient()
   const [typed, setTyped] = useState(path ?? '')
   const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const [isSaved, setSaved] = useState(false)
+  const box = useRef<HTMLInputElement>(null)
   useEffect(() => setTyped(path ?? ''), [path])
   const isChanged = typed.trim() !== (path ?? '')
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
-    const given = typed.trim()
-    setRefusal(
-      await changeSettings(client, { runtimePaths: { [runtime]: given === '' ? null : given } }),
-    )
+  const save = async (given: string) => {
+    const problem = await changeSettings(client, {
+      runtimePaths: { [runtime]: given === '' ? null : given },
+    })
+    setRefusal(problem)
+    setSaved(problem === null)
   }
   return (
-    <form className="form-row" onSubmit={(event) => void save(event)}>
+    <form
+      className="form-row"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (isChanged) void save(typed.trim())
+      }}
+    >
       <label htmlFor={`path-${runtime}`}>{runtimeWord(runtime)}</label>
       <div className="page-acts">
         <input
           id={`path-${runtime}`}
+          ref={box}
           className="field mono"
           value={typed}
           placeholder="found on the PATH"
           autoComplete="off"
           spellCheck={false}
-          onChange={(event) => setTyped(event.target.value)}
+          onChange={(event) => {
+            setTyped(event.target.value)
+            setSaved(false)
+          }}
         />
-        <button type="submit" className="btn" disabled={!isChanged}>
+        {/* Not disabled: a button that is loses the focus. */}
+        <button type="submit" className="btn" aria-disabled={!isChanged}>
           Save
         </button>
         {path === undefined ? null : (
           <button
             type="button"
             className="btn"
-            onClick={() =>
-              void changeSettings(client, { runtimePaths: { [runtime]: null } }).then(setRefusal)
-            }
+            onClick={() => {
+              box.current?.focus()
+              void save('')
+            }}
           >
             Look for it again
           </button>
         )}
+        {isSaved && !isChanged ? (
+          <span className="dim" role="status">
+            Saved.
+          </span>
+        ) : null}
       </div>
       {refusal === null ? null : <RefusalNote refusal={refusal} />}
     </form>
@@ -122,6 +141,7 @@ function EnvironmentPart({ settings }: { settings: Settings }) {
   const client = useClient()
   const [typed, setTyped] = useState('')
   const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const box = useRef<HTMLInputElement>(null)
   const { passEnv } = settings
   const give = async (names: string[]) => {
     const problem = await changeSettings(client, { passEnv: names })
@@ -131,7 +151,9 @@ function EnvironmentPart({ settings }: { settings: Settings }) {
   const add = async (event: FormEvent) => {
     event.preventDefault()
     const name = typed.trim()
-    if (name !== '' && (await give([...new Set([...passEnv, name])]))) setTyped('')
+    if (name === '') return
+    if (await give([...new Set([...passEnv, name])])) setTyped('')
+    box.current?.focus()
   }
   return (
     <Part
@@ -149,7 +171,10 @@ function EnvironmentPart({ settings }: { settings: Settings }) {
                 type="button"
                 className="btn-quiet"
                 aria-label={`Do not pass ${name}`}
-                onClick={() => void give(passEnv.filter((each) => each !== name))}
+                onClick={() => {
+                  box.current?.focus()
+                  void give(passEnv.filter((each) => each !== name))
+                }}
               >
                 ×
               </button>
@@ -159,6 +184,7 @@ function EnvironmentPart({ settings }: { settings: Settings }) {
       )}
       <form className="page-acts" onSubmit={(event) => void add(event)}>
         <input
+          ref={box}
           className="field mono set-name"
           aria-label="Name of a variable"
           placeholder="HTTPS_PROXY"
@@ -167,7 +193,7 @@ function EnvironmentPart({ settings }: { settings: Settings }) {
           spellCheck={false}
           onChange={(event) => setTyped(event.target.value)}
         />
-        <button type="submit" className="btn" disabled={typed.trim() === ''}>
+        <button type="submit" className="btn" aria-disabled={typed.trim() === ''}>
           Pass it on
         </button>
       </form>

@@ -21,7 +21,7 @@ export function PaneHead({
   return (
     <header className="pane-head">
       {mark}
-      <h2 className="clip" title={title}>
+      <h2 className="clip" tabIndex={-1} title={title}>
         {title}
       </h2>
       {after}

@@ -15,6 +15,7 @@ import { Details } from '../session/details.tsx'
 import { SessionPane } from '../session/session-pane.tsx'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { Guard } from './guard.tsx'
+import { useKeptFocus } from './keep-focus.ts'
 import { TopBar } from './top-bar.tsx'
 
 const TicketPage = lazy(() =>
@@ -228,6 +229,7 @@ function useLoadedAhead(): void {
 /** The whole window once the host has told what there is. */
 export function Shell() {
   useKeys()
+  useKeptFocus()
   useTitle()
   useHostTheme()
   useLoadedAhead()

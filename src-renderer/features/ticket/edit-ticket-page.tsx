@@ -78,7 +78,7 @@ function EditTicket({ ticket, onClose }: { ticket: Ticket; onClose: () => void }
       </div>
       {refusal === null ? null : <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />}
       <div className="page-acts">
-        <button type="submit" className="btn btn-main" disabled={busy || title.trim() === ''}>
+        <button type="submit" className="btn btn-main" aria-disabled={busy || title.trim() === ''}>
           {busy ? 'Saving…' : 'Save'} <Key keys="Mod+Enter" />
         </button>
         <button type="button" className="btn" onClick={close}>

@@ -128,7 +128,11 @@ export function NewTicketPage({ project, pane }: { project: string | null; pane:
             <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />
           )}
           <div className="page-acts">
-            <button type="submit" className="btn btn-main" disabled={busy || title.trim() === ''}>
+            <button
+              type="submit"
+              className="btn btn-main"
+              aria-disabled={busy || title.trim() === ''}
+            >
               {busy ? 'Creating…' : start ? 'Create and start' : 'Create'} <Key keys="Mod+Enter" />
             </button>
             <button
