@@ -55,8 +55,8 @@ export function setMenu(window: () => BrowserWindow | undefined, showFolder: () 
         submenu: [
           own('&Start the Ticket', 'ticket.start'),
           own('&Interrupt', 'session.interrupt', 'CmdOrCtrl+.'),
-          own('S&top', 'session.stop'),
-          own('&Finish', 'session.finish'),
+          own('S&top', 'session.stop', 'CmdOrCtrl+Shift+S'),
+          own('&Finish', 'session.finish', 'CmdOrCtrl+Shift+D'),
         ],
       },
       { role: 'windowMenu' },

@@ -3,6 +3,7 @@ import type { Refusal } from '../src-shared/refusal.ts'
 import type { MenuCommand } from '../src-shared/window-bridge.ts'
 import { interrupt, newCommand } from './features/composer/steer.ts'
 import { attempt, isLive, startTicket } from './features/session/actions.ts'
+import { whyNot } from './features/session/ending.ts'
 import { chooseTheme } from './features/settings/change.ts'
 import {
   closePane,
@@ -171,13 +172,15 @@ export const commands: readonly Command[] = [
   {
     id: 'session.stop',
     title: 'Stop this session…',
-    can: () => isLive(focusedSession()?.state ?? 'finished'),
+    keys: 'Mod+Shift+S',
+    can: () => whyNot('stop', focusedSession()?.state ?? 'finished') === null,
     run: () => askInPane('stop'),
   },
   {
     id: 'session.finish',
     title: 'Finish this session…',
-    can: () => !['finished', 'cancelled'].includes(focusedSession()?.state ?? 'finished'),
+    keys: 'Mod+Shift+D',
+    can: () => whyNot('finish', focusedSession()?.state ?? 'finished') === null,
     run: () => askInPane('finish'),
   },
   {

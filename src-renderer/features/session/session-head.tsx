@@ -9,8 +9,7 @@ import { StateDot, StateWord, sessionLook, sessionWord } from '../../ui/state-do
 import { age, elapsed, money } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { timelineMarkdown } from '../timeline/as-markdown.ts'
-import { isLive } from './actions.ts'
-import type { Confirm } from './session-pane.tsx'
+import { type Confirm, whyNot } from './ending.ts'
 
 function TurnTime({ since }: { since: string }) {
   return <span>{elapsed(useSeconds() - Date.parse(since))}</span>
@@ -48,6 +47,48 @@ function DetailsButton({ pane }: { pane: number }) {
   )
 }
 
+const ends = [
+  {
+    what: 'stop',
+    word: 'Stop',
+    keys: 'Mod+Shift+S',
+    does: 'Pushes a snapshot, frees the agent, and keeps conversation and workspace',
+  },
+  {
+    what: 'finish',
+    word: 'Finish',
+    keys: 'Mod+Shift+D',
+    does: 'Commits and pushes the work, removes the workspace; the ticket is Done',
+  },
+] as const
+
+/** Stop and finish, each with what it does; they say why where they cannot be used now. */
+function EndButtons({
+  session,
+  onConfirm,
+}: {
+  session: Session
+  onConfirm: (what: Confirm) => void
+}) {
+  return ends.map(({ what, word, keys, does }) => {
+    const problem = whyNot(what, session.state)
+    return (
+      <button
+        key={what}
+        type="button"
+        className="btn-quiet pane-end"
+        aria-disabled={problem !== null}
+        title={`${problem ?? does} (${keyText(keys)})`}
+        onClick={() => {
+          if (problem === null) onConfirm(what)
+        }}
+      >
+        {word}
+      </button>
+    )
+  })
+}
+
 export function SessionHead({
   session,
   timeline,
@@ -83,6 +124,7 @@ export function SessionHead({
       meta={money(session.costUsd)}
       menu={
         <>
+          <EndButtons session={session} onConfirm={onConfirm} />
           <DetailsButton pane={pane} />
           <Menu.Root>
             <Menu.Trigger className="btn-quiet" aria-label={`More for ${session.ticket}`}>
@@ -114,14 +156,14 @@ export function SessionHead({
                   <Menu.Separator className="menu-line" />
                   <Menu.Item
                     className="menu-item"
-                    disabled={!isLive(session.state)}
+                    disabled={whyNot('stop', session.state) !== null}
                     onClick={() => onConfirm('stop')}
                   >
                     Stop session…
                   </Menu.Item>
                   <Menu.Item
                     className="menu-item"
-                    disabled={session.state === 'finished' || session.state === 'cancelled'}
+                    disabled={whyNot('finish', session.state) !== null}
                     onClick={() => onConfirm('finish')}
                   >
                     Finish session…

@@ -12,69 +12,11 @@ import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { Composer } from '../composer/composer.tsx'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { Timeline } from '../timeline/timeline.tsx'
-import { finishSession, startTicket, stopSession, takesMessages } from './actions.ts'
+import { startTicket, takesMessages } from './actions.ts'
 import { AnswerAnnouncer } from './announcer.tsx'
+import { ConfirmBar } from './confirm-bar.tsx'
+import type { Confirm } from './ending.ts'
 import { SessionHead } from './session-head.tsx'
-
-export type Confirm = 'stop' | 'finish'
-
-const confirmText: Record<Confirm, { ask: string; act: string }> = {
-  stop: {
-    ask: 'Stop this session? The running turn ends; its work is pushed; conversation and workspace are kept.',
-    act: 'Stop session',
-  },
-  finish: {
-    ask: 'Finish this session? What is uncommitted is committed and pushed; then the workspace is removed.',
-    act: 'Finish session',
-  },
-}
-
-function ConfirmBar({
-  what,
-  session,
-  onClose,
-  onRefused,
-}: {
-  what: Confirm
-  session: SessionId
-  onClose: () => void
-  onRefused: (refusal: Refusal) => void
-}) {
-  const client = useClient()
-  const [busy, setBusy] = useState(false)
-  const { ask, act } = confirmText[what]
-  const run = async () => {
-    setBusy(true)
-    const outcome = await (what === 'stop' ? stopSession : finishSession)(client, session)
-    if (!outcome.ok) onRefused(outcome.refusal)
-    onClose()
-  }
-  return (
-    <div
-      className="confirm"
-      role="alertdialog"
-      aria-label={act}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') onClose()
-      }}
-    >
-      <span className="grow">{ask}</span>
-      <button type="button" className="btn" onClick={onClose}>
-        Go on
-      </button>
-      <button
-        type="button"
-        className="btn btn-main"
-        // biome-ignore lint/a11y/noAutofocus: the answer to a question that the person just asked for
-        autoFocus
-        disabled={busy}
-        onClick={() => void run()}
-      >
-        {busy ? `${act}…` : act}
-      </button>
-    </div>
-  )
-}
 
 function Over({ session }: { session: Session }) {
   const client = useClient()
@@ -190,10 +132,11 @@ export function SessionPane({ id, pane, focused }: { id: string; pane: number; f
     <div ref={root} className="session" data-session={id} data-state={session.state}>
       <SessionHead session={session} timeline={timeline} pane={pane} onConfirm={setConfirm} />
       <div className="session-notes">
-        {confirm === null ? null : (
+        {confirm === null || !takesMessages(session.state) ? null : (
           <ConfirmBar
+            key={confirm}
             what={confirm}
-            session={sessionId}
+            session={session}
             onClose={() => setConfirm(null)}
             onRefused={setRefusal}
           />
