@@ -5,16 +5,18 @@ import {
   InputId,
   Instant,
   LeaseId,
+  QuestionId,
   RequestId,
   SessionId,
   TicketKey,
 } from './ids.ts'
+import { McpCall } from './mcp-tools.ts'
 import { InputImage, PermissionMode, Runtime, RuntimeName } from './records.ts'
 import { Refusal } from './refusal.ts'
 import { AgentEventBody, LiveBlock } from './timeline.ts'
 
 /** The version of the messages between Core and an agent; both ends must have the same. */
-export const AGENT_WIRE_VERSION = 1
+export const AGENT_WIRE_VERSION = 2
 
 /** A process by identity: a pid alone may have been given to another process meanwhile. */
 export const ProcessIdentity = z.object({
@@ -136,6 +138,28 @@ export const Probe = z.discriminatedUnion('kind', [
     pushedCommit: z.string().nullable(),
     force: z.boolean(),
   }),
+  /** A short read-only run of a runtime over the sources, which must end within the limit. */
+  z.object({
+    kind: z.literal('planner'),
+    question: QuestionId,
+    marker: SessionMarker,
+    runtime: RuntimeName,
+    runtimePath: z.string().nullable(),
+    model: z.string().nullable(),
+    runtimeArgs: z.array(z.string()),
+    env: z.record(z.string(), z.string()),
+    /** Where the repository's sources are read from: the workspace's HEAD, or `commit` in the mirror when it is gone. */
+    workspaceDir: z.string().nullable(),
+    mirrorDir: z.string(),
+    commit: z.string().nullable(),
+    /** As the project names them. */
+    sources: z.array(z.string()),
+    /** Its own folder under the data folder; removed when the run is over. */
+    folder: z.string(),
+    /** The question stands last in it. */
+    prompt: z.string(),
+    costLimitUsd: z.number().min(0),
+  }),
 ])
 export type Probe = z.infer<typeof Probe>
 
@@ -161,6 +185,21 @@ export const ProbeFinding = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('reap'), ended: z.array(ProcessIdentity) }),
   z.object({ kind: z.literal('workspace.remove'), removed: z.boolean() }),
+  z.object({
+    kind: z.literal('planner'),
+    /** As the runtime gave it; nobody has looked up the quotes yet. */
+    result: z.union([
+      z.object({
+        answer: z.string(),
+        citations: z.array(z.object({ source: z.string(), place: z.string(), quote: z.string() })),
+      }),
+      z.object({ undecided: z.string() }),
+    ]),
+    /** The text of each cited source as the run could read it; null where it is not among the sources. */
+    texts: z.record(z.string(), z.string().nullable()),
+    costUsd: z.number().min(0),
+    durationMs: z.number().min(0),
+  }),
 ])
 export type ProbeFinding = z.infer<typeof ProbeFinding>
 
@@ -188,6 +227,14 @@ export const ToAgent = z.discriminatedUnion('type', [
     text: z.string().optional(),
     /** All of the session's by now, for the next start of the runtime; with `allow-for-session`. */
     grants: z.array(SessionGrant).optional(),
+  }),
+  /** What the runtime's call of one of Ballet's tools is answered with. */
+  z.object({
+    type: z.literal('mcp.answer'),
+    ...underLease,
+    call: z.string(),
+    isError: z.boolean(),
+    text: z.string(),
   }),
   /** Commit, push, remove the workspace. */
   z.object({ type: z.literal('session.finish'), ...underLease, message: z.string() }),
@@ -249,6 +296,14 @@ export const AgentItem = z.discriminatedUnion('type', [
   }),
   /** The runtime does not wait for the answer any more. */
   z.object({ type: z.literal('request.withdrawn'), at: Instant, request: RequestId }),
+  /** The runtime called one of Ballet's tools; Core answers with `mcp.answer`. `turn` is the running one's number. */
+  z.object({
+    type: z.literal('mcp.call'),
+    at: Instant,
+    call: z.string(),
+    turn: z.int().min(1).optional(),
+    made: McpCall,
+  }),
   /** The branch on the remote is now at this commit, pushed by Ballet. */
   z.object({ type: z.literal('pushed'), at: Instant, commit: z.string() }),
   /** An asked-for finish or stop could not be done; the session goes on as it was. */

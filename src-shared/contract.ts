@@ -1,16 +1,19 @@
-import { oc } from '@orpc/contract'
 import { z } from 'zod'
 import { RuntimeReport } from './agent-wire.ts'
+import { call, command, referenced, TEXT_LIMIT, text } from './call.ts'
 import {
+  AssumptionId,
   BlobId,
-  CommandId,
   InputId,
   ProjectId,
+  QuestionId,
   Reference,
   RequestId,
   SessionId,
   TicketId,
 } from './ids.ts'
+import { questionCalls } from './question-calls.ts'
+import { Assumption, Question } from './questions.ts'
 import {
   Agent,
   Input,
@@ -35,34 +38,13 @@ import { Settings, SettingsChange } from './settings.ts'
 import { LiveBlock, TimelineEvent } from './timeline.ts'
 
 /** The version of this contract; a client and a host that differ say so instead of guessing. */
-export const CONTRACT_VERSION = 1
+export const CONTRACT_VERSION = 2
 
 /** The longest that a `follow` waits before it answers with nothing new. */
 export const FOLLOW_LIMIT_MS = 25_000
 
-/** A title and a body of a ticket, and the text of a message, in UTF-16 code units. */
-export const TEXT_LIMIT = 2_000_000
-
 /** Of one message: how many images, bytes of one, bytes of all together. */
 export const IMAGE_LIMITS = { count: 10, bytes: 5_000_000, allBytes: 20_000_000 } as const
-
-/**
- * Every refusal and failure crosses the wire as this one error; its data tells which.
- * Anything else that arrives is a defect of the host or of the wire.
- */
-const refusals = { REFUSED: { message: 'refused', data: Refusal } } as const
-
-const call = oc.errors(refusals)
-
-/** Given to every command; the same id gives the first answer again and does nothing twice. */
-const command = { commandId: CommandId.optional() }
-
-const text = z
-  .string()
-  .max(TEXT_LIMIT)
-  .refine((value) => value.trim() !== '', 'an empty text says nothing')
-
-const referenced = z.object({ ref: Reference })
 
 /** An image of a message as it is sent; `data` is base64. */
 export const SentImage = z.object({
@@ -97,6 +79,12 @@ export const ProjectChange = z.object({
   env: z.record(project.env.unwrap().keyType, z.string().max(32_768).nullable()).optional(),
   window: project.window.unwrap().optional(),
   maxSessions: project.maxSessions.unwrap().nullable().optional(),
+  /** The whole list. */
+  sources: project.sources.unwrap().optional(),
+  planner: z.boolean().optional(),
+  skill: project.skill.unwrap().nullable().optional(),
+  /** The whole list. */
+  notify: project.notify.unwrap().optional(),
 })
 export type ProjectChange = z.infer<typeof ProjectChange>
 
@@ -142,6 +130,10 @@ const RecordChange = z.discriminatedUnion('record', [
   z.object({ record: z.literal('input'), id: InputId, value: Input.nullable() }),
   /** Only open ones; null once closed. */
   z.object({ record: z.literal('request'), id: RequestId, value: Request.nullable() }),
+  /** Only open ones, and answered ones whose answer can still be taken back or waits for the others of its turn. */
+  z.object({ record: z.literal('question'), id: QuestionId, value: Question.nullable() }),
+  /** Only those that nobody looked over yet. */
+  z.object({ record: z.literal('assumption'), id: AssumptionId, value: Assumption.nullable() }),
   z.object({ record: z.literal('agent'), id: z.string(), value: Agent.nullable() }),
   z.object({ record: z.literal('runtime'), id: RuntimeName, value: Runtime.nullable() }),
   /** The one of this host. */
@@ -308,6 +300,8 @@ export const contract = {
     /** The text reaches the model as the reason. Brings a stopped session back. */
     deny: call.input(referenced.extend({ ...command, text: text.optional() })).output(Request),
   },
+
+  ...questionCalls,
 
   /** Inputs in hand: what is queued can still be changed. Refused with `input.<its state>` once it is not. */
   inputs: {

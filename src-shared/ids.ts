@@ -34,6 +34,12 @@ export type CommandId = z.infer<typeof CommandId>
 export const RequestId = uuid.brand<'RequestId'>()
 export type RequestId = z.infer<typeof RequestId>
 
+export const QuestionId = uuid.brand<'QuestionId'>()
+export type QuestionId = z.infer<typeof QuestionId>
+
+export const AssumptionId = uuid.brand<'AssumptionId'>()
+export type AssumptionId = z.infer<typeof AssumptionId>
+
 /** `agent-1`, `agent-2`, …: a place of the fleet, the same after a restart. */
 export const AgentId = z
   .string()

@@ -83,8 +83,8 @@ export type InputImage = z.infer<typeof InputImage>
 export const InputState = z.enum(['queued', 'sent', 'delivered', 'cancelled', 'unknown'])
 export type InputState = z.infer<typeof InputState>
 
-/** Who gave an input or an answer: a person, or Core on a person's behalf. */
-export const Author = z.enum(['person', 'ballet'])
+/** Who gave an input or an answer: a person, Core on a person's behalf, or the planner with citations. */
+export const Author = z.enum(['person', 'ballet', 'planner'])
 export type Author = z.infer<typeof Author>
 
 export const ToolKind = z.enum([
@@ -118,6 +118,22 @@ export const Usage = z.object({
 })
 export type Usage = z.infer<typeof Usage>
 
+/** How far a session's work is, in the agent's own words. */
+export const Progress = z.object({
+  summary: z.string(),
+  done: z.number().min(0).optional(),
+  total: z.number().min(0).optional(),
+})
+export type Progress = z.infer<typeof Progress>
+
+/** How an agent says that its stage ended. */
+export const StageOutcome = z.enum(['done', 'needs_review', 'failed'])
+export type StageOutcome = z.infer<typeof StageOutcome>
+
+/** What a person is told of by a desktop notification. */
+export const NotificationKind = z.enum(['question', 'request', 'ended'])
+export type NotificationKind = z.infer<typeof NotificationKind>
+
 const environmentName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of an environment variable')
@@ -140,6 +156,23 @@ export const ProjectSettings = z.object({
   setupLimit: Duration.default('10m'),
   env: z.record(environmentName, z.string().max(32_768)).default({}),
   window: Duration.default('10m'),
+  /**
+   * What the planner may read: paths and globs in the repository at the session's commit, and absolute paths of files
+   * and folders outside it.
+   */
+  sources: z
+    .array(z.string().trim().min(1, 'a source needs a path').max(2_000))
+    .max(100)
+    .default(['README*', '*.md', 'docs/**/*.md']),
+  /** The planner tries to answer questions of this project first. */
+  planner: z.boolean().default(true),
+  /** The project's own words on when to assume and when to ask; added to Ballet's skill. */
+  skill: z.string().trim().min(1).max(50_000).optional(),
+  /** The kinds of desktop notifications that its sessions make. */
+  notify: z
+    .array(NotificationKind)
+    .max(3)
+    .default([...NotificationKind.options]),
   /** How many sessions of the project may hold an agent at once; no limit when absent. */
   maxSessions: z.int().min(1).max(100).optional(),
 })
@@ -187,6 +220,8 @@ export const Session = z.object({
   /** The runtime's own id of the conversation: a hint for the runtime, never the session's identity. */
   conversation: z.string().nullable(),
   state: SessionState,
+  /** When it came into this state. */
+  stateSince: Instant,
   /** Why it is in this state, for people; empty where the state says it all. */
   reason: z.string(),
   /** What a person can do next; empty where nothing is needed. */
@@ -195,7 +230,12 @@ export const Session = z.object({
   branch: z.string(),
   workspace: z.string().nullable(),
   parkAt: Instant.nullable(),
+  /** Questions that nobody answered yet, with those that the planner tries. */
   openQuestions: z.int().min(0),
+  /** What the agent reported last; null when it reported nothing. */
+  progress: Progress.nullable(),
+  /** How the agent said that its stage ended; null while it has not, and after the next message. */
+  outcome: StageOutcome.nullable(),
   /** Permission requests that nobody answered yet. */
   openRequests: z.int().min(0),
   queuedInputs: z.int().min(0),

@@ -1,8 +1,19 @@
 import { z } from 'zod'
-import { RuntimeName } from './records.ts'
+import { NotificationKind, RuntimeName } from './records.ts'
 
 export const Theme = z.enum(['system', 'light', 'dark'])
 export type Theme = z.infer<typeof Theme>
+
+/** How the planner runs; it never takes an agent of the fleet. */
+export const PlannerSettings = z.object({
+  enabled: z.boolean().default(true),
+  runtime: RuntimeName.default('claude-code'),
+  /** The project's model, or the runtime's own choice, when absent. */
+  model: z.string().trim().min(1).max(200).optional(),
+  limitSeconds: z.int().min(5).max(900).default(90),
+  costLimitUsd: z.number().min(0).max(100).default(0.5),
+})
+export type PlannerSettings = z.infer<typeof PlannerSettings>
 
 /** What a person sets for one data folder: `<dataDir>/settings.json`. */
 export const Settings = z.object({
@@ -13,6 +24,14 @@ export const Settings = z.object({
   /** Read when the host starts: names of environment variables that reach git, setup commands and runtimes besides the usual ones. */
   passEnv: z.array(z.string()).default([]),
   theme: Theme.default('system'),
+  planner: PlannerSettings.prefault({}),
+  /** The kinds of desktop notifications; a project can switch off more. */
+  notify: z
+    .array(NotificationKind)
+    .max(3)
+    .default([...NotificationKind.options]),
+  /** An answer given in the window is held for 5 s, in which it can be taken back. */
+  answerUndo: z.boolean().default(true),
 })
 export type Settings = z.infer<typeof Settings>
 
@@ -36,5 +55,17 @@ export const SettingsChange = z.object({
     .max(200)
     .optional(),
   theme: Theme.optional(),
+  /** What is absent of it stays; a null model: the project's, or the runtime's own choice. */
+  planner: z
+    .object({
+      enabled: z.boolean().optional(),
+      runtime: RuntimeName.optional(),
+      model: PlannerSettings.shape.model.unwrap().nullable().optional(),
+      limitSeconds: PlannerSettings.shape.limitSeconds.unwrap().optional(),
+      costLimitUsd: PlannerSettings.shape.costLimitUsd.unwrap().optional(),
+    })
+    .optional(),
+  notify: Settings.shape.notify.unwrap().optional(),
+  answerUndo: z.boolean().optional(),
 })
 export type SettingsChange = z.infer<typeof SettingsChange>

@@ -1,11 +1,14 @@
 import { z } from 'zod'
-import { BlobId, InputId, Instant, RequestId, SessionId } from './ids.ts'
+import { AssumptionId, BlobId, InputId, Instant, QuestionId, RequestId, SessionId } from './ids.ts'
+import { Citation, QuestionOption, Urgency } from './questions.ts'
 import {
   Author,
   InputImage,
   InputKind,
+  Progress,
   RequestOutcome,
   SessionState,
+  StageOutcome,
   ToolKind,
   Usage,
 } from './records.ts'
@@ -189,6 +192,82 @@ export const coreEventBodies = [
     outcome: RequestOutcome,
     author: Author,
     text: z.string().optional(),
+  }),
+  z.object({
+    kind: kind('question.asked'),
+    ...place,
+    question: QuestionId,
+    key: z.string(),
+    text: z.string(),
+    textBlob: BlobId.optional(),
+    context: z.string().optional(),
+    contextBlob: BlobId.optional(),
+    options: z.array(QuestionOption),
+    multiple: z.boolean(),
+    urgency: Urgency,
+  }),
+  /** The planner is done with it: it answered, or the question goes to the person with what it came to. */
+  z.object({
+    kind: kind('question.planned'),
+    ...place,
+    question: QuestionId,
+    key: z.string(),
+    outcome: z.enum(['answered', 'draft', 'undecided', 'failed', 'off']),
+    draft: z.string().optional(),
+    citations: z.array(Citation),
+    /** Every quote was found in its source. */
+    verified: z.boolean(),
+    /** Why it did not answer; empty where it did. */
+    reason: z.string(),
+    durationMs: z.number().min(0).optional(),
+    costUsd: z.number().min(0).optional(),
+  }),
+  /** A second one of the same question, by a person: the planner's answer was overturned. */
+  z.object({
+    kind: kind('question.answered'),
+    ...place,
+    question: QuestionId,
+    key: z.string(),
+    text: z.string(),
+    textBlob: BlobId.optional(),
+    options: z.array(z.int().min(1)),
+    author: Author,
+    citations: z.array(Citation),
+    declined: z.boolean(),
+    overturns: z.literal(true).optional(),
+  }),
+  z.object({
+    kind: kind('question.withdrawn'),
+    ...place,
+    question: QuestionId,
+    key: z.string(),
+    reason: z.string(),
+  }),
+  z.object({
+    kind: kind('assumption'),
+    ...place,
+    id: AssumptionId,
+    assumption: z.string(),
+    reason: z.string(),
+    alternatives: z.array(z.string()),
+    reversibleBy: z.string().optional(),
+  }),
+  z.object({
+    kind: kind('assumption.reviewed'),
+    ...place,
+    id: AssumptionId,
+    assumption: z.string(),
+    outcome: z.enum(['confirmed', 'overturned']),
+    author: Author,
+    text: z.string().optional(),
+  }),
+  z.object({ kind: kind('progress'), ...place, ...Progress.shape }),
+  z.object({
+    kind: kind('stage.completed'),
+    ...place,
+    summary: z.string(),
+    textBlob: BlobId.optional(),
+    outcome: StageOutcome,
   }),
 ] as const
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { TEXT_LIMIT } from '../../src-shared/contract.ts'
+import { TEXT_LIMIT } from '../../src-shared/call.ts'
 import { Reference } from '../../src-shared/ids.ts'
 import { notEmpty, textOrStdin } from '../context.ts'
 import { UsageError } from '../failures.ts'

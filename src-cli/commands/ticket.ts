@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
-import { GivenStatus, TEXT_LIMIT } from '../../src-shared/contract.ts'
+import { TEXT_LIMIT } from '../../src-shared/call.ts'
+import { GivenStatus } from '../../src-shared/contract.ts'
 import { Reference } from '../../src-shared/ids.ts'
 import { Priority, Stage, TicketStatus } from '../../src-shared/records.ts'
 import { textOrStdin } from '../context.ts'
