@@ -20,7 +20,7 @@ export function addHostCommands(program: Command, run: CommandRunner): void {
 
   program
     .command('doctor')
-    .description('what the host has to work with: git, runtimes, data folder; exit 1 at a problem')
+    .description('check this machine: git, runtimes, data folder; exit 1 at a problem')
     .action(
       run.looking(async (context) => {
         const report = await context.ask((client, limit) => client.host.doctor(undefined, limit))
