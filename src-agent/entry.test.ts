@@ -6,7 +6,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type AgentItem, FromAgent, ItemBatch, type ToAgent } from '../src-shared/agent-wire.ts'
+import {
+  AGENT_WIRE_VERSION,
+  type AgentItem,
+  FromAgent,
+  ItemBatch,
+  type ToAgent,
+} from '../src-shared/agent-wire.ts'
 import { processesWith } from './process-tree/index.ts'
 import { makeSpec, until } from './session-loop/loop-harness.ts'
 import { makeSample, type Sample } from './workspace/sample-repository.ts'
@@ -79,7 +85,7 @@ class AgentUnderTest {
   init(): this {
     this.send({
       type: 'init',
-      wire: 1,
+      wire: AGENT_WIRE_VERSION,
       agent: 'agent-2',
       dataDir: sample.dataDir,
       heartbeatMs: 100,
@@ -130,7 +136,10 @@ const words = (items: readonly AgentItem[]) =>
 describe('an agent', () => {
   it('says who it is, lives visibly, answers probes, and refuses what it does not understand', async () => {
     const agent = new AgentUnderTest()
-    expect(await agent.say('hello')).toMatchObject({ wire: 1, process: { pid: agent.pid } })
+    expect(await agent.say('hello')).toMatchObject({
+      wire: AGENT_WIRE_VERSION,
+      process: { pid: agent.pid },
+    })
     agent.send({ type: 'what is this' })
     expect(await agent.say('log')).toMatchObject({ level: 'error' })
     agent.init()

@@ -15,6 +15,11 @@ export class HandClock implements Clock {
     }
   }
 
+  /** How many timers have not come yet. */
+  get planned(): number {
+    return this.#timers.length
+  }
+
   advance(ms: number): void {
     const end = this.#now + ms
     for (;;) {

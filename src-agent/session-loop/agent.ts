@@ -15,7 +15,7 @@ import { runProbe } from '../probes/probe.ts'
 import type { Driver } from '../runtimes/driver.ts'
 import type { Drivers } from '../runtimes/registry.ts'
 import { refusalOf } from '../workspace/failure.ts'
-import { startHeartbeat } from './heartbeat.ts'
+import { type Heartbeat, startHeartbeat } from './heartbeat.ts'
 import { SessionLoop } from './session-loop.ts'
 
 /** How long an agent that ends waits for its processes to end, and for the host to store the rest. */
@@ -39,7 +39,7 @@ export class Agent {
   /** The running session's lease, and earlier ones of which something is not stored yet. */
   readonly #leases = new Map<LeaseId, Held>()
   #current: LeaseId | null = null
-  #stopHeartbeat = () => {}
+  #heartbeat: Heartbeat | null = null
   #leaving: Promise<void> | null = null
 
   constructor(options: AgentOptions) {
@@ -71,7 +71,7 @@ export class Agent {
   }
 
   async #handOver(canStore: boolean): Promise<void> {
-    this.#stopHeartbeat()
+    this.#heartbeat?.stop()
     const loop = this.#currentLoop()
     if (loop === null) {
       if (canStore) await this.#untilStored()
@@ -164,8 +164,8 @@ export class Agent {
   #begin(init: Init): void {
     this.#init = init
     const { clock, own } = this.#options
-    this.#stopHeartbeat()
-    this.#stopHeartbeat = startHeartbeat({
+    this.#heartbeat?.stop()
+    this.#heartbeat = startHeartbeat({
       everyMs: init.heartbeatMs,
       own,
       clock,
@@ -207,8 +207,10 @@ export class Agent {
       outgoing: held.outgoing,
       clock,
       log: (...entry) => this.log(...entry),
+      onRuntime: () => this.#heartbeat?.soon(),
       onEnded: () => {
         this.#current = null
+        this.#heartbeat?.soon()
       },
     })
     held.loop.start()

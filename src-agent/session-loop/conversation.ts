@@ -25,6 +25,8 @@ export type RuntimeLoss = {
 export type ConversationOptions = {
   context: LoopContext
   driver: Driver
+  /** A runtime is up, or is gone. */
+  onRuntime: () => void
   onLost: (loss: RuntimeLoss) => void
   /** A message waits and no runtime is there to take it. */
   onNeeded: () => void
@@ -165,6 +167,7 @@ export class Conversation {
       timed(this.#options.context, { type: 'ready', conversation, runtimeVersion })
     }
     this.#isUp = true
+    this.#options.onRuntime()
     this.pump()
   }
 
@@ -341,6 +344,7 @@ export class Conversation {
   }
 
   #settle({ detail, hint }: RuntimeLoss): void {
+    this.#options.onRuntime()
     const reason = this.#interrupt === 'sent' ? 'interrupted' : 'killed'
     this.turns.settle({ reason, detail, ...(hint === undefined ? {} : { hint }) })
     this.#lastEnd = null

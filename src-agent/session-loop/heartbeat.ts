@@ -12,12 +12,23 @@ export type HeartbeatOptions = {
   send: (message: FromAgent) => void
 }
 
-/** Tells the host that this agent lives, and what it and its runtime use; the answer ends it. */
-export function startHeartbeat(options: HeartbeatOptions): () => void {
+export type Heartbeat = {
+  /** Something that it tells has changed: the next one comes soon instead of in its turn. */
+  soon(): void
+  stop(): void
+}
+
+/** What changes together is told together, and a runtime that comes up is not held up by being measured. */
+const SOON_MS = 100
+
+/** Tells the host that this agent lives, and what it and its runtime use. */
+export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { everyMs, own, clock } = options
   const ownUsage = new UsageMeter(() => clock.monotonic())
   const runtimeUsage = new UsageMeter(() => clock.monotonic())
   let isOver = false
+  let isBeating = false
+  let isSoon = false
   let cancel = () => {}
 
   async function beat(): Promise<void> {
@@ -39,14 +50,31 @@ export function startHeartbeat(options: HeartbeatOptions): () => void {
   }
 
   function next(): void {
+    isBeating = false
     if (isOver) return
-    cancel = clock.after(everyMs, () => void beat().finally(next))
+    cancel = clock.after(isSoon ? Math.min(SOON_MS, everyMs) : everyMs, begin)
   }
 
-  void beat().finally(next)
-  return () => {
-    isOver = true
-    cancel()
+  function begin(): void {
+    isBeating = true
+    isSoon = false
+    void beat().finally(next)
+  }
+
+  begin()
+  return {
+    soon() {
+      if (isOver || isSoon) return
+      isSoon = true
+      // One that is under way may have looked before the change.
+      if (isBeating) return
+      cancel()
+      next()
+    },
+    stop() {
+      isOver = true
+      cancel()
+    },
   }
 }
 

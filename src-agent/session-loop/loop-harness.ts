@@ -101,6 +101,7 @@ export class LoopHarness {
       outgoing: this.outgoing,
       clock,
       log: () => undefined,
+      onRuntime: () => undefined,
       onEnded: () => {
         this.ended = true
       },

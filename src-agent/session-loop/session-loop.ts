@@ -42,7 +42,14 @@ export class SessionLoop {
   /** Asked for while a finish was under way. */
   #next: 'stop' | 'release' | null = null
 
-  constructor(options: ContextOptions & { driver: Driver; onEnded: () => void }) {
+  constructor(
+    options: ContextOptions & {
+      driver: Driver
+      onEnded: () => void
+      /** A runtime is up, or is gone. */
+      onRuntime: () => void
+    },
+  ) {
     this.#context = createContext(options)
     this.#driver = options.driver
     this.#onEnded = options.onEnded
@@ -50,6 +57,7 @@ export class SessionLoop {
     this.#conversation = new Conversation({
       context: this.#context,
       driver: options.driver,
+      onRuntime: options.onRuntime,
       onLost: (loss) => this.#onLost(loss),
       onNeeded: () => {
         if (this.#phase === 'down') this.#relaunch()

@@ -55,9 +55,11 @@ async function startAsking(bench: Workbench, client: BalletClient, body: string)
 }
 
 async function killRuntime(client: BalletClient): Promise<void> {
-  const [agent] = await client.agents.list()
-  const before = await processOf(agent?.runtimePids[0] ?? 0)
-  if (before === undefined) throw new Error('There is no runtime.')
+  // The agent tells of its runtime a moment after it is up.
+  const before = await waitFor('a runtime', async () => {
+    const [agent] = await client.agents.list()
+    return processOf(agent?.runtimePids[0] ?? 0)
+  })
   process.kill(before.pid, 'SIGKILL')
   await waitFor('its end', async () => !(await isAlive(before)))
 }
