@@ -5,6 +5,8 @@ export const MENU = 'ballet:menu'
 export const OPEN_EXTERNAL = 'ballet:open-external'
 export const SHOW_DATA_FOLDER = 'ballet:show-data-folder'
 export const CHOOSE_FOLDER = 'ballet:choose-folder'
+export const KEPT_TEXTS = 'ballet:kept-texts'
+export const KEEP_TEXTS = 'ballet:keep-texts'
 
 /** Begins the argument that tells a window's preload what it was made with, as JSON. */
 export const WINDOW_ARGUMENT = '--ballet-window='

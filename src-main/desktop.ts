@@ -8,6 +8,7 @@ import { PAGE_ACTIONS, REFUSAL_PAGE, WINDOW_PAGE } from './addresses.ts'
 import { BUILT } from './built-files.ts'
 import { MENU } from './channels.ts'
 import { guardContents, refusePermissions } from './guard.ts'
+import { openKeptTexts } from './kept-texts.ts'
 import { setMenu } from './menu.ts'
 import { servePages } from './own-pages.ts'
 import { describeRefusal } from './refusal-page.ts'
@@ -45,10 +46,12 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   }
 
   guardContents(log, doPageAction)
+  const kept = openKeptTexts(join(dataDir, 'drafts.json'), log)
   const ports = createWindowPorts(
     log,
     (contents) => (window?.webContents === contents ? window : undefined),
     showFolder,
+    kept,
   )
 
   app.on('second-instance', (_event, _argv, _cwd, given) => {
@@ -187,6 +190,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
     try {
       await opening
       await host?.close()
+      await kept.settled()
     } catch (error) {
       log.error('the host did not end in order', { error })
     } finally {

@@ -3,6 +3,8 @@ import { type MenuCommand, PORT_MESSAGE, type WindowBridge } from '../src-shared
 import {
   CHOOSE_FOLDER,
   CONNECT,
+  KEEP_TEXTS,
+  KEPT_TEXTS,
   MENU,
   OPEN_EXTERNAL,
   PORT,
@@ -36,6 +38,8 @@ const bridge: WindowBridge = {
   openExternal: (url) => ipcRenderer.invoke(OPEN_EXTERNAL, url) as Promise<boolean>,
   showDataFolder: () => ipcRenderer.invoke(SHOW_DATA_FOLDER) as Promise<boolean>,
   chooseFolder: () => ipcRenderer.invoke(CHOOSE_FOLDER) as Promise<string | undefined>,
+  keptTexts: () => ipcRenderer.invoke(KEPT_TEXTS) as Promise<Record<string, string>>,
+  keepTexts: (changes) => ipcRenderer.send(KEEP_TEXTS, changes),
 }
 
 contextBridge.exposeInMainWorld('ballet', bridge)

@@ -7,8 +7,17 @@ import {
   type WebContents,
 } from 'electron'
 import type { Log } from '../src-core/index.ts'
-import { CHOOSE_FOLDER, CONNECT, OPEN_EXTERNAL, PORT, SHOW_DATA_FOLDER } from './channels.ts'
+import {
+  CHOOSE_FOLDER,
+  CONNECT,
+  KEEP_TEXTS,
+  KEPT_TEXTS,
+  OPEN_EXTERNAL,
+  PORT,
+  SHOW_DATA_FOLDER,
+} from './channels.ts'
 import { isOwnPage } from './guard.ts'
+import type { KeptTexts } from './kept-texts.ts'
 import { openOutside } from './outside.ts'
 
 export type WindowPorts = {
@@ -24,6 +33,7 @@ export function createWindowPorts(
   log: Log,
   windowOf: (contents: WebContents) => BrowserWindow | undefined,
   showDataFolder: () => Promise<boolean>,
+  kept: KeptTexts,
 ): WindowPorts {
   const current = new Map<WebContents, MessagePortMain>()
   let upgrade: ((port: MessagePortMain) => void) | undefined
@@ -58,6 +68,11 @@ export function createWindowPorts(
   ipcMain.handle(SHOW_DATA_FOLDER, async (event) =>
     isOwnPage(event.senderFrame) ? showDataFolder() : false,
   )
+
+  ipcMain.handle(KEPT_TEXTS, (event) => (isOwnPage(event.senderFrame) ? kept.all() : {}))
+  ipcMain.on(KEEP_TEXTS, (event, changes: unknown) => {
+    if (isOwnPage(event.senderFrame)) kept.change(changes)
+  })
 
   return {
     serve: (next) => {

@@ -1,7 +1,8 @@
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { runDemo } from './commands.ts'
 import { Guard } from './features/shell/guard.tsx'
 import { Shell } from './features/shell/shell.tsx'
+import { loadKept } from './stores/kept.ts'
 import { bridge } from './sync/bridge.ts'
 import { type Client, ClientProvider } from './sync/client.ts'
 import { followRecords, recordsStore, useRecords } from './sync/records.ts'
@@ -29,8 +30,19 @@ function useRequestedDemo(client: Client, ready: boolean): void {
   }, [client, ready])
 }
 
+/** What was begun before is there before anything is drawn that shows it. */
+function useKept(): boolean {
+  const [isThere, setThere] = useState(false)
+  useEffect(() => {
+    // Without it the window is as good; what was kept stays where it is.
+    void loadKept().finally(() => setThere(true))
+  }, [])
+  return isThere
+}
+
 function Window({ client }: { client: Client }) {
-  const ready = useRecords((records) => records.cursor !== undefined)
+  const hasKept = useKept()
+  const ready = useRecords((records) => records.cursor !== undefined) && hasKept
   useRequestedDemo(client, ready)
   return ready ? <Shell /> : <Start />
 }

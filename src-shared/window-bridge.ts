@@ -49,4 +49,8 @@ export type WindowBridge = {
   chooseFolder(): Promise<string | undefined>
   /** Opens the data folder in the system's file manager; false when it could not be. */
   showDataFolder(): Promise<boolean>
+  /** Texts that windows keep in the data folder, by name: there again after any end of the application. */
+  keptTexts(): Promise<Record<string, string>>
+  /** Keeps each text, or with null forgets it; written at once. */
+  keepTexts(changes: Record<string, string | null>): void
 }

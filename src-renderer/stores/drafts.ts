@@ -1,14 +1,13 @@
 import { useCallback, useSyncExternalStore } from 'react'
-import { recall, remember } from './remembered.ts'
+import { keepText, keptText } from './kept.ts'
 
 const drafts = new Map<string, string>()
 
-/** The text that was begun for a session or a form and not sent; kept over reloads. */
+/** The text that was begun for a session or a form and not sent; kept over any end of the window. */
 export function draftOf(owner: string): string {
   const known = drafts.get(owner)
   if (known !== undefined) return known
-  const stored = recall(`draft.${owner}`)
-  const text = typeof stored === 'string' ? stored : ''
+  const text = keptText(`draft.${owner}`) ?? ''
   drafts.set(owner, text)
   return text
 }
@@ -31,26 +30,8 @@ export function useDraft(owner: string): string {
   return useSyncExternalStore(subscribe, () => draftOf(owner))
 }
 
-const unwritten = new Set<string>()
-let timer: ReturnType<typeof setTimeout> | undefined
-/** Long texts take time to write; while somebody types they wait this long. */
-const WRITE_AFTER_MS = 400
-
-function writeDrafts(): void {
-  clearTimeout(timer)
-  timer = undefined
-  for (const owner of unwritten) {
-    const text = drafts.get(owner) ?? ''
-    remember(`draft.${owner}`, text === '' ? undefined : text)
-  }
-  unwritten.clear()
-}
-
 export function keepDraft(owner: string, text: string): void {
   drafts.set(owner, text)
-  unwritten.add(owner)
+  keepText(`draft.${owner}`, text === '' ? undefined : text)
   for (const listener of followers.get(owner) ?? []) listener()
-  timer ??= setTimeout(writeDrafts, WRITE_AFTER_MS)
 }
-
-if (typeof window !== 'undefined') window.addEventListener('pagehide', writeDrafts)

@@ -8,6 +8,7 @@ afterEach(() => {
 
 it('a text on its way when the window is loaded again comes back, as the same input', async () => {
   const stored = new Map<string, string>()
+  vi.stubGlobal('window', { addEventListener: () => undefined })
   vi.stubGlobal('localStorage', {
     getItem: (name: string) => stored.get(name) ?? null,
     setItem: (name: string, value: string) => stored.set(name, value),

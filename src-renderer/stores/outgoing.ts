@@ -1,7 +1,7 @@
 import { useStore } from 'zustand'
 import { createStore } from 'zustand/vanilla'
 import type { InputId } from '../../src-shared/ids.ts'
-import { recall, remember } from './remembered.ts'
+import { keepText, keptText } from './kept.ts'
 
 /** An input that was given here and that the host has not confirmed yet. */
 export type Outgoing = {
@@ -27,27 +27,38 @@ const isUnsent = (value: unknown): value is Unsent =>
   'text' in value &&
   typeof value.text === 'string'
 
-function recallUnsent(): Unsent[] {
-  const kept = recall('unsent')
-  return Array.isArray(kept) ? kept.filter(isUnsent) : []
+function keptUnsent(): Unsent[] {
+  try {
+    const kept: unknown = JSON.parse(keptText('unsent') ?? '[]')
+    return Array.isArray(kept) ? kept.filter(isUnsent) : []
+  } catch {
+    // What cannot be read is as good as nothing.
+    return []
+  }
 }
+
+let found: Unsent[] | undefined
 
 /** Those of the window before this one; whether the host has them is not known. */
-let earlier = recallUnsent()
-
-function rememberUnsent(): void {
-  const now = store.getState().inputs.map(({ id, session, text }) => ({ id, session, text }))
-  const unsent = [...earlier, ...now]
-  remember('unsent', unsent.length === 0 ? undefined : unsent)
+function earlier(): Unsent[] {
+  found ??= keptUnsent()
+  return found
 }
-store.subscribe(rememberUnsent)
+
+/** At once, with the drafts as they are by now: a text is then kept in one of the two places and not in both. */
+function keepUnsent(): void {
+  const now = store.getState().inputs.map(({ id, session, text }) => ({ id, session, text }))
+  const unsent = [...earlier(), ...now]
+  keepText('unsent', unsent.length === 0 ? undefined : JSON.stringify(unsent), true)
+}
+store.subscribe(keepUnsent)
 
 /** The texts of a session that were on their way when the window was loaded again; each is given once. */
 export function takeUnsent(session: string): string[] {
-  const own = earlier.filter((unsent) => unsent.session === session)
+  const own = earlier().filter((unsent) => unsent.session === session)
   if (own.length === 0) return []
-  earlier = earlier.filter((unsent) => unsent.session !== session)
-  rememberUnsent()
+  found = earlier().filter((unsent) => unsent.session !== session)
+  keepUnsent()
   for (const { text, id } of own) keepFailed(session, text, id)
   return own.map(({ text }) => text)
 }

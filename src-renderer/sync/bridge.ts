@@ -7,7 +7,9 @@ declare global {
   }
 }
 
-export const bridge = (): WindowBridge | undefined => window.ballet
+/** Undefined in a browser, and in tests, which have no window. */
+export const bridge = (): WindowBridge | undefined =>
+  typeof window === 'undefined' ? undefined : window.ballet
 
 /** Opens a link outside the window; the host checks the scheme again. */
 export function openOutside(url: string): void {
