@@ -228,6 +228,10 @@ export const Session = z.object({
   hint: z.string(),
   agent: AgentId.nullable(),
   branch: z.string(),
+  /** What Ballet pushed last to the branch; absent while the branch is not on the remote. */
+  pushedCommit: z.string().optional(),
+  /** What a person asked for and is not done yet. */
+  pending: z.enum(['interrupt', 'stop', 'finish']).optional(),
   workspace: z.string().nullable(),
   parkAt: Instant.nullable(),
   /** Questions that nobody answered yet, with those that the planner tries. */

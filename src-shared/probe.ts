@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import { QuestionId, SessionId, TicketKey } from './ids.ts'
+import { RuntimeName } from './records.ts'
+import { Refusal } from './refusal.ts'
+
+/** A process by identity: a pid alone may have been given to another process meanwhile. */
+export const ProcessIdentity = z.object({
+  pid: z.int().min(1),
+  /** As the system gives it (on Linux clock ticks since boot); equal means the same process. */
+  startTime: z.string(),
+})
+export type ProcessIdentity = z.infer<typeof ProcessIdentity>
+
+/** `BALLET_SESSION=<session>:<nonce>` in the environment of everything that a session started. */
+export const SessionMarker = z.object({
+  session: SessionId,
+  nonce: z.string().regex(/^[0-9a-f]{16}$/),
+})
+export type SessionMarker = z.infer<typeof SessionMarker>
+
+/** What the host finds out through an agent, since git and the runtimes are the agents' business. */
+export const Probe = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('remote'), repo: z.string(), branch: z.string().optional() }),
+  z.object({ kind: z.literal('runtimes'), paths: z.record(z.string(), z.string()) }),
+  /** Ends every process that carries one of the markers, and verifies it. */
+  z.object({ kind: z.literal('reap'), markers: z.array(SessionMarker) }),
+  /** Removes a workspace of a session that no agent holds; refused when work in it is not pushed. */
+  z.object({
+    kind: z.literal('workspace.remove'),
+    workspaceDir: z.string(),
+    repo: z.string(),
+    branch: z.string(),
+    pushedCommit: z.string().nullable(),
+    /** What the project adds to the environment. */
+    env: z.record(z.string(), z.string()),
+    force: z.boolean(),
+  }),
+  /** Commits and pushes the work of a session that no agent holds; nothing is removed. */
+  z.object({
+    kind: z.literal('workspace.push'),
+    session: SessionId,
+    ticket: TicketKey,
+    repo: z.string(),
+    baseBranch: z.string(),
+    branch: z.string(),
+    pushedCommit: z.string().nullable(),
+    mirrorDir: z.string(),
+    workspaceDir: z.string(),
+    env: z.record(z.string(), z.string()),
+    /** Of the commit of what is uncommitted. */
+    message: z.string(),
+  }),
+  /** A short read-only run of a runtime over the sources, which must end within the limit. */
+  z.object({
+    kind: z.literal('planner'),
+    question: QuestionId,
+    marker: SessionMarker,
+    runtime: RuntimeName,
+    runtimePath: z.string().nullable(),
+    model: z.string().nullable(),
+    runtimeArgs: z.array(z.string()),
+    env: z.record(z.string(), z.string()),
+    /** Where the repository's sources are read from: the workspace's HEAD, or `commit` in the mirror when it is gone. */
+    workspaceDir: z.string().nullable(),
+    mirrorDir: z.string(),
+    commit: z.string().nullable(),
+    /** As the project names them. */
+    sources: z.array(z.string()),
+    /** Its own folder under the data folder; removed when the run is over. */
+    folder: z.string(),
+    /** The question stands last in it. */
+    prompt: z.string(),
+    costLimitUsd: z.number().min(0),
+  }),
+])
+export type Probe = z.infer<typeof Probe>
+
+/** What was found of one runtime on this machine. */
+export const RuntimeReport = z.object({
+  runtime: RuntimeName,
+  path: z.string().nullable(),
+  version: z.string().nullable(),
+  loggedIn: z.boolean().nullable(),
+  /** How it is logged in, such as `api_key` or `claude.ai`. */
+  login: z.string().nullable(),
+  problem: Refusal.nullable(),
+})
+export type RuntimeReport = z.infer<typeof RuntimeReport>
+
+export const ProbeFinding = z.discriminatedUnion('kind', [
+  /** `branch` is the one asked for or the remote's default; `commit` its tip. */
+  z.object({ kind: z.literal('remote'), branch: z.string(), commit: z.string() }),
+  z.object({
+    kind: z.literal('runtimes'),
+    git: z.object({ path: z.string().nullable(), version: z.string().nullable() }),
+    runtimes: z.array(RuntimeReport),
+  }),
+  z.object({ kind: z.literal('reap'), ended: z.array(ProcessIdentity) }),
+  z.object({ kind: z.literal('workspace.remove'), removed: z.boolean() }),
+  z.object({
+    kind: z.literal('workspace.push'),
+    /** The pushed commit; null when there was nothing that the remote does not have. */
+    commit: z.string().nullable(),
+    notices: z.array(
+      z.object({ level: z.enum(['info', 'warning']), code: z.string(), text: z.string() }),
+    ),
+  }),
+  z.object({
+    kind: z.literal('planner'),
+    /** As the runtime gave it; nobody has looked up the quotes yet. */
+    result: z.union([
+      z.object({
+        answer: z.string(),
+        citations: z.array(z.object({ source: z.string(), place: z.string(), quote: z.string() })),
+      }),
+      z.object({ undecided: z.string() }),
+    ]),
+    /** The text of each cited source as the run could read it; null where it is not among the sources. */
+    texts: z.record(z.string(), z.string().nullable()),
+    costUsd: z.number().min(0),
+    durationMs: z.number().min(0),
+  }),
+])
+export type ProbeFinding = z.infer<typeof ProbeFinding>
