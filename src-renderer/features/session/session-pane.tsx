@@ -77,6 +77,7 @@ function Body({
       timeline={timeline}
       session={session.id}
       runningTurn={session.state === 'working' ? session.turn : null}
+      preparing={session.state === 'starting' || session.state === 'resuming'}
       findRequest={findRequest}
     />
   )

@@ -7,7 +7,7 @@ import { RowBuilder } from '../../sync/row-builder.ts'
 import type { ToolRow } from '../../sync/rows.ts'
 import { timelineMarkdown } from './as-markdown.ts'
 import { findItems } from './find.ts'
-import { countCalls, ItemMaker, latestChild } from './items.ts'
+import { countCalls, ItemMaker, latestChild, runningOutsideTurns } from './items.ts'
 
 const session = fixtureId() as SessionId
 const nothing = new Map<string, boolean>()
@@ -102,5 +102,36 @@ describe('a timeline as Markdown', () => {
     expect(text).toContain('> Keep the old key readable for one release.')
     expect(text).toContain('```diff')
     expect(text).toContain('````\n```\ninner\n```\n````')
+  })
+})
+
+describe('a setup command', () => {
+  const call = {
+    kind: 'tool.call',
+    callId: 'setup-1',
+    name: 'setup',
+    toolKind: 'execute',
+    title: 'npm ci',
+    input: '',
+  } as const
+  const running = (...more: Parameters<typeof build>[0] & {}) =>
+    runningOutsideTurns(build([call, ...more]).rows(), true)
+
+  it('runs until it has a result', () => {
+    expect(running()).toBe('call:setup-1')
+    const result = { kind: 'tool.result', callId: 'setup-1', status: 'ok', output: '' } as const
+    expect(running(result)).toBeNull()
+    expect(runningOutsideTurns(build([call]).rows(), false)).toBeNull()
+  })
+
+  it('runs no more when its agent is gone, also while the next one starts', () => {
+    const lost = {
+      kind: 'session.state',
+      from: 'starting',
+      to: 'resuming',
+      reason: 'lost',
+    } as const
+    expect(running(lost)).toBeNull()
+    expect(running(lost, { ...call, callId: 'setup-2' })).toBe('call:setup-2')
   })
 })

@@ -26,6 +26,20 @@ export function isAsking(row: Row): boolean {
   return row.result === null && row.children.some(isAsking)
 }
 
+/**
+ * The call of no turn, such as the setup command, that still runs: the last of its kind, with nothing behind it that
+ * says that the session lost its agent. `preparing`: the session is being started or brought back.
+ */
+export function runningOutsideTurns(rows: readonly Row[], preparing: boolean): string | null {
+  if (!preparing) return null
+  for (let at = rows.length - 1; at >= 0; at -= 1) {
+    const row = rows[at]
+    if (row === undefined || row.kind === 'state' || row.kind === 'turn') return null
+    if (row.kind === 'tool' && row.turn === undefined) return row.result === null ? row.key : null
+  }
+  return null
+}
+
 /** Whether a row is drawn open when nobody chose: what was changed and what went wrong is, what was read is not. */
 export function isOpenByItself(row: Row): boolean {
   switch (row.kind) {

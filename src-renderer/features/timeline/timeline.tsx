@@ -8,7 +8,7 @@ import type { SessionTimeline } from '../../sync/timeline.ts'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { whole } from '../../ui/words.ts'
 import { FindBar } from './find-bar.tsx'
-import { type Item, ItemMaker } from './items.ts'
+import { type Item, ItemMaker, runningOutsideTurns } from './items.ts'
 import { TimelineItem } from './timeline-item.tsx'
 
 /** Nearer to the end than this counts as being there. */
@@ -87,12 +87,15 @@ export function Timeline({
   timeline,
   session,
   runningTurn,
+  preparing,
   findRequest,
 }: {
   timeline: SessionTimeline
   session: SessionId
   /** The number of the turn that runs; null between turns. */
   runningTurn: number | null
+  /** The session is being started or brought back. */
+  preparing: boolean
   /** Grows when the reader wants to find something. */
   findRequest: number
 }) {
@@ -105,6 +108,7 @@ export function Timeline({
   const [maker] = useState(() => new ItemMaker())
   const items = useMemo(() => maker.items(rows, chosen), [maker, rows, chosen])
   const keys = useKeys(items)
+  const runningCall = useMemo(() => runningOutsideTurns(rows, preparing), [rows, preparing])
   const box = useRef<HTMLElement>(null)
   const [atEnd, setAtEnd] = useState(true)
   /** Kept at the end whatever grows; not while a reader opens something there and reads on from it. */
@@ -269,7 +273,8 @@ export function Timeline({
                   item={item}
                   session={session}
                   running={
-                    runningTurn !== null && item.row.turn === runningTurn && isOpen(item.row)
+                    item.row.key === runningCall ||
+                    (runningTurn !== null && item.row.turn === runningTurn && isOpen(item.row))
                   }
                   onToggle={toggle}
                 />

@@ -15,10 +15,11 @@ const LIVE_LINES = 12
 /** A longer command does not fit into the header and is shown whole below it. */
 const LONG_COMMAND = 90
 
-function statusLook(row: ToolRow): string {
+function statusLook(row: ToolRow, running: boolean): string {
   switch (row.result?.status) {
     case undefined:
-      return isAsking(row) ? 'ask' : 'begin'
+      if (isAsking(row)) return 'ask'
+      return running ? 'begin' : 'wait'
     case 'ok':
       return 'on'
     case 'error':
@@ -138,18 +139,14 @@ export function ToolCard({
   const body = open && hasBody(row)
   const { permission } = row
   const asks = permission !== null && permission.answer === null && result === null
+  const state = result?.status ?? (asks ? 'asks' : running ? 'running' : 'no result')
   const shown =
     body && (result !== null || row.liveOutput !== null || showsInput(row) || permission !== null)
   return (
-    <div
-      className={shown ? 'tl-tool tl-tool-open' : 'tl-tool'}
-      data-status={result?.status ?? (asks ? 'asks' : 'running')}
-    >
+    <div className={shown ? 'tl-tool tl-tool-open' : 'tl-tool'} data-status={state}>
       <button type="button" className="tl-tool-head" aria-expanded={open} onClick={onToggle}>
-        <i className={`dot dot-${statusLook(row)}`} aria-hidden="true" />
-        <span className="unseen">
-          {result === null ? (asks ? 'asks: ' : 'running: ') : `${result.status}: `}
-        </span>
+        <i className={`dot dot-${statusLook(row, running)}`} aria-hidden="true" />
+        <span className="unseen">{state}: </span>
         <code
           className="clip"
           title={row.title.length > 60 ? row.title.slice(0, 1_000) : undefined}
