@@ -45,6 +45,7 @@ export function createRealWorld(): World {
       }
     },
     monotonic: () => performance.now(),
+    now: () => Date.now(),
     sleep: async (ms, signal) => {
       // Cut short by the signal is no failure: whoever gave it looks at it.
       await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)

@@ -1,13 +1,16 @@
 import type { HeadlessHostModule } from '../src-shared/headless-host.ts'
 import {
   AgentId,
+  AssumptionId,
   InputId,
   ProjectId,
+  QuestionId,
   RequestId,
   SessionId,
   TicketId,
   TicketKey,
 } from '../src-shared/ids.ts'
+import type { Assumption, Question } from '../src-shared/questions.ts'
 import type { Agent, Input, Project, Request, Session, Ticket } from '../src-shared/records.ts'
 import type { TimelineEvent } from '../src-shared/timeline.ts'
 import type { Client, Connection } from './connection.ts'
@@ -108,6 +111,7 @@ export function testWorld(
       }
     },
     monotonic: () => 0,
+    now: () => Date.parse(AT),
     sleep: async () => undefined,
     uuid: () => {
       count += 1
@@ -147,6 +151,9 @@ export const project: Project = {
   runtimeArgs: [],
   setupLimit: '10m',
   window: '10m',
+  sources: ['docs/**/*.md'],
+  planner: true,
+  notify: ['question', 'request', 'ended'],
   envNames: [],
   createdAt: AT,
 }
@@ -179,6 +186,7 @@ export const session: Session = {
   permission: 'full',
   conversation: null,
   state: 'queued',
+  stateSince: AT,
   reason: '',
   hint: '',
   agent: null,
@@ -186,6 +194,8 @@ export const session: Session = {
   workspace: null,
   parkAt: null,
   openQuestions: 0,
+  progress: null,
+  outcome: null,
   openRequests: 0,
   queuedInputs: 0,
   turn: 0,
@@ -232,6 +242,53 @@ export const request: Request = {
   turn: 1,
   createdAt: AT,
   answeredAt: null,
+}
+
+export const question: Question = {
+  id: QuestionId.parse(`${ID}6`),
+  key: 'SHOP-1-Q2',
+  session: session.id,
+  ticket: ticket.key,
+  ticketId: ticket.id,
+  project: 'Shop',
+  projectId: project.id,
+  question: 'Which database?',
+  context: 'The cart must survive a reload.',
+  options: [
+    { label: 'SQLite', detail: 'no server', recommended: true },
+    { label: 'Postgres', recommended: false },
+  ],
+  multiple: false,
+  urgency: 'normal',
+  state: 'open',
+  heldBy: 'person',
+  draft: null,
+  answer: null,
+  undoUntil: null,
+  input: null,
+  overturned: null,
+  turn: 1,
+  createdAt: AT,
+  reachedPersonAt: AT,
+  answeredAt: null,
+}
+
+export const assumption: Assumption = {
+  id: AssumptionId.parse(`${ID}7`),
+  session: session.id,
+  ticket: ticket.key,
+  ticketId: ticket.id,
+  project: 'Shop',
+  projectId: project.id,
+  assumption: 'Prices are in euro.',
+  reason: 'The tests say so.',
+  alternatives: ['dollars'],
+  reversibleBy: 'one constant',
+  state: 'open',
+  text: null,
+  turn: 1,
+  createdAt: AT,
+  reviewedAt: null,
 }
 
 export const agent: Agent = {

@@ -2,7 +2,8 @@ import { styleText } from 'node:util'
 import type { LiveUpdate } from '../src-shared/contract.ts'
 import type { TimelineEvent } from '../src-shared/timeline.ts'
 import { plainText, withoutControls } from './plain-text.ts'
-import { describeEvent, type Tone } from './timeline-text.ts'
+import type { Tone } from './text-lines.ts'
+import { describeEvent } from './timeline-text.ts'
 import type { Terminal } from './world.ts'
 
 export type TimelinePrinter = {

@@ -3,11 +3,8 @@ import { assertNever } from '../src-shared/refusal.ts'
 import type { EventBody, FileDiff, TimelineEvent } from '../src-shared/timeline.ts'
 import { dollars } from './output.ts'
 import { oneLine, plainText } from './plain-text.ts'
-
-export type Tone = 'plain' | 'quiet' | 'strong' | 'good' | 'bad' | 'accent'
-
-/** A line of the timeline: its text and how it is to look. */
-export type TextLine = { text: string; tone: Tone }
+import { block, line, type TextLine, type Tone } from './text-lines.ts'
+import { describeAsked } from './timeline-questions.ts'
 
 export type TextOptions = {
   /** At most so many lines of a tool's output or a diff; all when absent. */
@@ -91,6 +88,15 @@ function describeBody(event: EventBody, options: TextOptions): TextLine[] {
       return [line(`cancelled: ${said(event)}`, 'quiet')]
     case 'input.unknown':
       return [line(`whether this arrived is not known: ${said(event)}`, 'bad')]
+    case 'question.asked':
+    case 'question.planned':
+    case 'question.answered':
+    case 'question.withdrawn':
+    case 'assumption':
+    case 'assumption.reviewed':
+    case 'progress':
+    case 'stage.completed':
+      return describeAsked(event)
     default:
       return assertNever(event)
   }
@@ -151,18 +157,8 @@ function cut(event: { partial?: boolean | undefined; textBlob?: string | undefin
   return event.textBlob === undefined ? '' : ' …'
 }
 
-function block(text: string, tone: Tone, end = '', begin = ''): TextLine[] {
-  return `${begin}${plainText(text).replace(/\n+$/, '')}${end}`
-    .split('\n')
-    .map((part) => line(part, tone))
-}
-
 function given(text: string | undefined, tone: Tone): TextLine[] {
   return text === undefined || text === '' ? [] : [line(`   ${oneLine(text)}`, tone)]
-}
-
-function line(text: string, tone: Tone = 'plain'): TextLine {
-  return { text, tone }
 }
 
 function seconds(ms: number): string {

@@ -31,6 +31,8 @@ export type World = {
   onStop(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void
   /** Milliseconds that only grow. */
   monotonic(): number
+  /** Milliseconds since 1970. */
+  now(): number
   /** Resolves after `ms`, or as soon as the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   uuid(): string
