@@ -19,6 +19,7 @@ import { Outbox } from './outbox/outbox.ts'
 import type { CorePorts } from './ports.ts'
 import { ViewJoins } from './project/view-joins.ts'
 import { Assignment } from './sessions/assignment.ts'
+import { Finishing } from './sessions/finishing.ts'
 import { ItemIntake } from './sessions/item-intake.ts'
 import { LiveIndex } from './sessions/live-index.ts'
 import { PendingWatch } from './sessions/pending-watch.ts'
@@ -84,6 +85,7 @@ export function createCore(ports: CorePorts): Core {
   })
   const assignment = new Assignment(ports, { committer, index, fleet, intake })
   const reaping = new Reaping(ports, { committer, index, fleet, problems })
+  const finishing = new Finishing(ports, { committer, fleet, reaping })
   const pending = new PendingWatch(clock, fleet)
   const tells = new Tells(ports, fleet)
   const outbox = new Outbox(ports, createEffects({ ports, committer, fleet, reaping, joins }))
@@ -94,6 +96,7 @@ export function createCore(ports: CorePorts): Core {
   committer.onCommitted((committed) => tells.committed(committed))
   committer.onCommitted((committed) => pending.committed(committed))
   committer.onCommitted((committed) => outbox.committed(committed))
+  committer.onCommitted((committed) => finishing.committed(committed))
   committer.onCommitted(({ rows }) => {
     if (rows.length === 0) return
     reaping.look()
@@ -129,6 +132,7 @@ export function createCore(ports: CorePorts): Core {
       await index.load(storage)
       await records.begin()
       await outbox.begin(storage)
+      await finishing.begin()
       fleet.launch()
     },
 
@@ -137,6 +141,7 @@ export function createCore(ports: CorePorts): Core {
       assignment.stop()
       reaping.stop()
       outbox.stop()
+      finishing.stop()
       intake.drain()
       await fleet.stop(limitMs)
       await intake.idle()

@@ -18,12 +18,15 @@ export const REMOTE_PROBE_MS = 30_000
 export const RUNTIMES_PROBE_MS = 20_000
 export const REAP_PROBE_MS = 20_000
 export const REMOVE_PROBE_MS = 60_000
+/** Of a commit and a push from a workspace that no agent holds. */
+export const PUSH_PROBE_MS = 15 * 60_000
 /** How long who asks for a deletion waits for its end. */
 export const DELETE_MS = 120_000
 
-/** How long an interrupt or a stop may take before the agent is ended instead. */
+/** How long an interrupt, a stop or a finish may take before the agent is ended instead. */
 export const INTERRUPT_MS = 30_000
 export const STOP_MS = 5 * 60_000
+export const FINISH_MS = 30 * 60_000
 
 /** From a storage failure until what an agent told is tried again, doubling. */
 export const RETRY_MS = 1_000

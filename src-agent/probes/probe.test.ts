@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { access, readdir, writeFile } from 'node:fs/promises'
+import { access, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Probe, SessionMarker } from '../../src-shared/agent-wire.ts'
@@ -122,7 +122,10 @@ it('the probe that removes a workspace does so only when everything is pushed, o
   await openWorkspace(sample.git, plan, sample.report, never)
   await writeFiles(plan.workspaceDir, { 'x.txt': 'x' })
   const { workspaceDir, repo, branch } = plan
-  const given = { kind: 'workspace.remove', workspaceDir, repo, branch, pushedCommit: null }
+  const given = {
+    kind: 'workspace.remove',
+    ...{ workspaceDir, repo, branch, pushedCommit: null, env: {} },
+  }
   expect(await probe({ ...given, force: false })).toMatchObject({
     refusal: { code: 'workspace.not-pushed', message: expect.stringContaining('uncommitted') },
   })
@@ -132,4 +135,26 @@ it('the probe that removes a workspace does so only when everything is pushed, o
   })
   expect(await probe({ ...given, force: true })).toMatchObject({ finding: { removed: true } })
   expect(await probe({ ...given, force: false })).toMatchObject({ finding: { removed: false } })
+})
+
+it('the probe that pushes commits and pushes what is in a workspace, as often as it is asked', async () => {
+  sample = await makeSample()
+  const { dataDir: _, ...plan } = sample.plan()
+  const given = { kind: 'workspace.push', ...plan, env: {}, message: 'The work' }
+  expect(await probe(given)).toMatchObject({ finding: { commit: null, notices: [] } })
+  await openWorkspace(sample.git, sample.plan(), sample.report, never)
+  expect(await probe(given)).toMatchObject({
+    finding: { commit: null, notices: [{ code: 'finish.nothing' }] },
+  })
+  await writeFiles(plan.workspaceDir, { 'x.txt': 'x' })
+  const found = await probe(given)
+  const tip = await sample.git.text(['rev-parse', plan.branch], { cwd: sample.remote })
+  expect(found).toMatchObject({ finding: { commit: tip, notices: [] } })
+  expect(await probe(given)).toMatchObject({ finding: { commit: tip } })
+  await access(join(plan.workspaceDir, 'x.txt'))
+  await rename(sample.remote, `${sample.remote}.away`)
+  await writeFiles(plan.workspaceDir, { 'y.txt': 'y' })
+  expect(await probe(given)).toMatchObject({
+    refusal: { code: 'remote.not-a-repository', hint: expect.any(String) },
+  })
 })

@@ -4,12 +4,13 @@ import { createGit } from '../git/run.ts'
 import type { Clock } from '../port/clock.ts'
 import { endTree } from '../process-tree/index.ts'
 import type { Drivers } from '../runtimes/registry.ts'
-import { scratchDirOf } from '../session-loop/context.ts'
+import { scratchDirOf, sessionEnvironment } from '../session-loop/context.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { removeTree } from '../workspace/folders.ts'
 import { removeIfPushed } from '../workspace/removal.ts'
 import { probeRemote } from './remote.ts'
 import { probeRuntimes } from './runtimes.ts'
+import { pushWorkspace } from './workspace-push.ts'
 
 export type ProbeOptions = {
   dataDir: string
@@ -49,6 +50,9 @@ async function find(
   signal: AbortSignal,
 ): Promise<ProbeFinding> {
   const git = createGit({ env })
+  // What the project adds to its environment reaches the git of its work.
+  const gitOf = (own: Readonly<Record<string, string>>) =>
+    createGit({ env: sessionEnvironment(env, own) })
   switch (probe.kind) {
     case 'remote':
       return probeRemote(git, dataDir, probe, { limitMs, signal })
@@ -63,9 +67,12 @@ async function find(
       return { kind: 'reap', ended }
     }
     case 'workspace.remove': {
-      const removed = await removeIfPushed(git, { ...probe, dataDir }, probe.force, signal)
+      const plan = { ...probe, dataDir }
+      const removed = await removeIfPushed(gitOf(probe.env), plan, probe.force, signal)
       return { kind: 'workspace.remove', removed }
     }
+    case 'workspace.push':
+      return pushWorkspace(gitOf(probe.env), dataDir, probe, signal)
     default:
       return assertNever(probe)
   }
@@ -80,6 +87,7 @@ function subjectOf(probe: Probe): string {
     case 'reap':
       return 'the processes of ended sessions'
     case 'workspace.remove':
+    case 'workspace.push':
       return probe.workspaceDir
     default:
       return assertNever(probe)

@@ -10,6 +10,7 @@ import {
   joinChanges,
   TICKET_DELETE,
 } from '../decide/change.ts'
+import { checkNotFinishing } from '../decide/finishing.ts'
 import { withdrawRequests } from '../decide/requests.ts'
 import { SessionDraft } from '../decide/session-draft.ts'
 import { addTicket, checkTicketDeletion, editTicket, startTicket } from '../decide/tickets.ts'
@@ -162,6 +163,10 @@ async function startStored(
   if (project === undefined) return gone('project')
   const newest = await newestSession(read, ticket.id)
   const facts = newest && (await loadFacts(read, newest.id))
+  if (facts !== undefined) {
+    const whole = checkNotFinishing(facts, 'Start the ticket again when it is finished.')
+    if (!whole.ok) return whole
+  }
   const decision = startTicket({ ticket, project, newest: facts }, now, context.ports.ids)
   return sessionAnswer(context, decision.answer, decision.change)
 }

@@ -6,9 +6,9 @@ import type { EventBody, LiveBlock } from '../../src-shared/timeline.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import { type Change, changeOf, type Decision } from './change.ts'
+import { refuseFinish, tellRefused } from './finishing.ts'
 import { endLease } from './item-end.ts'
 import { endTurnOfRequests, openRequest, settleRequest } from './requests.ts'
-import { commitMessage } from './session-commands.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver } from './session-states.ts'
 import { type CutFacts, cutTurn } from './turn-cut.ts'
@@ -267,19 +267,12 @@ class ItemFold {
     const cause = reason || 'the last turn was cut'
     this.#cut({ detail: cause, hint: 'Send a message to go on.' })
     for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
-    const { turnCut, pending, leaseId } = draft.session
+    const { turnCut, pending } = draft.session
     const answer = draft.openRequests.length > 0 ? 'Answer its request or send' : 'Send'
     if (turnCut) draft.move('waiting', cause, `${answer} a message to go on.`)
     else draft.move('waiting')
     draft.set({ queuedAt: null })
     if (pending === 'interrupt') draft.set({ pending: null })
-    if (pending === 'finish' && leaseId !== null) {
-      draft.tell({
-        type: 'session.finish',
-        lease: leaseId,
-        message: commitMessage(this.#state.facts),
-      })
-    }
   }
 
   #delivered(which: (input: SessionDraft['inputs'][number]) => boolean, steer = false): void {
@@ -311,21 +304,13 @@ class ItemFold {
 
   #refused(item: Extract<AgentItem, { type: 'refused' }>): void {
     const { draft } = this
-    const { message, hint = '' } = item.refusal
-    draft.event(
-      {
-        kind: 'notice',
-        level: 'error',
-        code: item.refusal.code,
-        text: hint === '' ? message : `${message} ${hint}`,
-      },
-      item.at,
-    )
-    if (!this.#current || draft.session.pending !== item.what) return
-    draft.set({ pending: null })
+    if (!this.#current || draft.session.pending !== item.what) {
+      tellRefused(draft, item.refusal, item.at)
+      return
+    }
     // Nothing more is done for a person who wanted it to end.
     this.hold = true
-    draft.move(draft.session.state, message, hint)
+    refuseFinish(draft, item.refusal, item.at)
   }
 
   #ended(item: Extract<AgentItem, { type: 'ended' }>): void {

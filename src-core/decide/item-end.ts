@@ -4,8 +4,9 @@ import { assertNever } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import { anewText } from '../sessions/prompt.ts'
 import type { LeaseRow } from '../storage/rows.ts'
+import { close } from './finishing.ts'
 import { loseRuntime } from './requests.ts'
-import { close, park, STOPPED } from './session-commands.ts'
+import { park, STOPPED } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
 
 type Ended = Extract<AgentItem, { type: 'ended' }>

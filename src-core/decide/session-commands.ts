@@ -4,9 +4,9 @@ import { accept, assertNever, type Refusal, type Result, refuse } from '../../sr
 import type { Ids } from '../ports.ts'
 import type { InputRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
+import { checkNotFinishing } from './finishing.ts'
 import { type CheckedImage, checkTakesImages } from './images.ts'
 import { checkSteers, steerInput } from './input-commands.ts'
-import { withdrawRequests } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { bringBack } from './tickets.ts'
 
@@ -95,13 +95,11 @@ export function send(
   }
   const refused = over(facts)
   if (refused !== null) return refused
-  if (facts.session.pending === 'finish') {
-    return refuse(
-      'session.finishing',
-      `The session of ${facts.ticket.key} is being finished.`,
-      'Send the message when that was not possible, or start the ticket again afterwards.',
-    )
-  }
+  const free = checkNotFinishing(
+    facts,
+    'Send the message when that was not possible, or start the ticket again afterwards.',
+  )
+  if (!free.ok) return free
   const { images = [] } = command
   const noImages = images.length === 0 ? null : checkTakesImages(facts.session, capabilities)
   if (noImages !== null) return noImages
@@ -151,6 +149,10 @@ export const STOPPED = 'stopped by a person'
 export function stop(facts: SessionFacts, now: Instant): Taken {
   const draft = new SessionDraft(facts, now)
   const { state, pending, leaseId } = facts.session
+  if (leaseId === null) {
+    const free = checkNotFinishing(facts, 'Stop it when that was not possible.')
+    if (!free.ok) return free
+  }
   switch (state) {
     case 'queued':
       draft.move('cancelled', STOPPED)
@@ -196,64 +198,3 @@ export function park(draft: SessionDraft, reason: string, hint = RESUME_HINT): v
 }
 
 const RESUME_HINT = 'Send a message or start the ticket to go on.'
-
-/** Commits what is uncommitted, pushes, and only then removes the workspace. */
-export function finish(facts: SessionFacts, now: Instant): Taken {
-  const draft = new SessionDraft(facts, now)
-  const { session, ticket } = facts
-  if (session.pending === 'finish' || session.state === 'finished') return unchanged(draft)
-  const refused = (why: string, hint: string) =>
-    refuse(`session.${session.state}`, `The session of ${ticket.key} ${why}.`, hint)
-  switch (session.state) {
-    case 'waiting':
-      if (session.leaseId === null) break
-      if (session.pending === 'stop') {
-        return refuse(
-          'session.stopping',
-          `The session of ${ticket.key} is being stopped.`,
-          'Finish it when it is stopped.',
-        )
-      }
-      draft.set({ pending: 'finish' })
-      draft.tell({ type: 'session.finish', lease: session.leaseId, message: commitMessage(facts) })
-      return changed(draft)
-    case 'parked':
-    case 'failed':
-      if (session.workspace === null) {
-        close(draft)
-        return changed(draft)
-      }
-      bringBack(draft, now)
-      draft.set({ pending: 'finish' })
-      return changed(draft)
-    case 'working':
-      return refused('is working', 'Wait for the end of its turn, or interrupt it first.')
-    case 'cancelled':
-      return refused('is cancelled', 'Start the ticket again for a new session.')
-    case 'queued':
-      return refused('waits for an agent and has done nothing yet', 'Stop it instead.')
-    case 'starting':
-    case 'resuming':
-    case 'parking':
-      break
-    default:
-      return assertNever(session.state)
-  }
-  return refused(`is ${session.state}`, 'Finish it when it waits for input, or stop it.')
-}
-
-/** Of the commit that holds what was uncommitted at a finish. */
-export function commitMessage({ ticket }: Pick<SessionFacts, 'ticket'>): string {
-  return `${ticket.title}\n\nTicket: ${ticket.key}\n`
-}
-
-/** The session is finished by a person, and with it the ticket is done. */
-export function close(draft: SessionDraft): void {
-  for (const input of draft.inputs) {
-    draft.changeInput(input, { state: input.state === 'queued' ? 'cancelled' : 'unknown' })
-  }
-  withdrawRequests(draft, draft.openRequests, 'the session is finished')
-  draft.move('finished')
-  draft.set({ pending: null, queuedAt: null, workspace: null, turnStartedAt: null })
-  draft.ticketStatus('Done')
-}

@@ -5,6 +5,7 @@ import type { Ids } from '../ports.ts'
 import { ticketText } from '../sessions/prompt.ts'
 import type { InputRow, ProjectRow, RequestRow, SessionRow, TicketRow } from '../storage/rows.ts'
 import { changeOf, type Decision } from './change.ts'
+import { isFinishedUnheld } from './finishing.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isLive, isOver } from './session-states.ts'
 
@@ -134,6 +135,11 @@ export function startTicket(
   return { answer: draft, change: draft.change() }
 }
 
+const isBusy = (session: SessionRow) => isLive(session.state) || isFinishedUnheld(session)
+
+const busyWith = (session: SessionRow) =>
+  isFinishedUnheld(session) ? 'is being finished' : `is ${session.state}`
+
 /** A parked or failed session waits for an agent again. */
 export function bringBack(draft: SessionDraft, now: Instant): void {
   draft.move('resuming')
@@ -154,11 +160,11 @@ export function editTicket(
   { title, body, priority, status }: TicketEdit,
   now: Instant,
 ): Result<Decision<TicketRow>> {
-  const live = sessions.find((session) => isLive(session.state))
+  const live = sessions.find(isBusy)
   if (status !== undefined && status !== ticket.status && live !== undefined) {
     return refuse(
       'ticket.live',
-      `The ticket ${ticket.key} has a session that is ${live.state}.`,
+      `The ticket ${ticket.key} has a session that ${busyWith(live)}.`,
       'Stop or finish the session first: its ticket follows it.',
     )
   }
@@ -207,11 +213,11 @@ export type DeletionState = {
 
 /** Refused while a session of the ticket is live. Kept workspaces are removed before the rows go. */
 export function checkTicketDeletion({ ticket, sessions }: DeletionState): Result<undefined> {
-  const live = sessions.find((session) => isLive(session.state))
+  const live = sessions.find(isBusy)
   if (live === undefined) return accept(undefined)
   return refuse(
     'ticket.live',
-    `The ticket ${ticket.key} has a session that is ${live.state}.`,
+    `The ticket ${ticket.key} has a session that ${busyWith(live)}.`,
     'Stop or finish the session first.',
   )
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { AGENT_WIRE_VERSION } from '../../src-shared/agent-wire.ts'
 import { startTestCore, type TestCore, withTicket } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
 import { inState, waiting, working } from '../testing/walks.ts'
@@ -171,7 +172,9 @@ test('an agent of another version is not used', async () => {
   const agent = await until('the next one', () => core.launcher.launched[1]?.fake)
   agent.say({ type: 'hello', wire: 99, process: { pid: 1, startTime: '1' } })
   await until('it to be ended', async () => (await first(core))?.restarts === 2)
-  expect((await first(core))?.reason).toBe('speaks version 99 of the wire, not 1')
+  expect((await first(core))?.reason).toBe(
+    `speaks version 99 of the wire, not ${AGENT_WIRE_VERSION}`,
+  )
 })
 
 test('an agent that lost its session is ended, so that another one gets it', async () => {

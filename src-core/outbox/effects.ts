@@ -106,6 +106,7 @@ async function removeWorkspace(
       repo: project.repo,
       branch: session.branch,
       pushedCommit: session.pushedCommit,
+      env: { ...project.env },
       force: false,
     },
     REMOVE_PROBE_MS,

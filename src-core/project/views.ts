@@ -68,6 +68,8 @@ export function viewSession(row: SessionRow, join: SessionJoin): Session {
     hint: row.hint,
     agent: row.agent,
     branch: row.branch,
+    ...(row.pushedCommit === null ? {} : { pushedCommit: row.pushedCommit }),
+    ...(row.pending === null ? {} : { pending: row.pending }),
     workspace: row.workspace,
     parkAt: row.parkAt,
     openQuestions: 0,

@@ -101,7 +101,9 @@ test.each(walks)('an agent dies while its session is %s', async (_, walk, after)
   })
 })
 
-test.each(walks)('the host dies while a session is %s', async (_, walk, after) => {
+test.each(walks)('the host dies while a session is %s', async (name, walk, afterAgent) => {
+  // Nobody needs to hold a session to finish it.
+  const after = name === 'finishing' ? 'finished' : afterAgent
   const first = await startTestCore({ agents: 1 })
   const { ticket } = await walk(first)
   const second = await first.restart()

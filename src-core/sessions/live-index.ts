@@ -1,4 +1,5 @@
 import type { Committed } from '../commit/committer.ts'
+import { isFinishedUnheld } from '../decide/finishing.ts'
 import { isLive } from '../decide/session-states.ts'
 import type { Storage } from '../storage/port.ts'
 import type { LeaseRow, ProjectRow, SessionRow } from '../storage/rows.ts'
@@ -94,8 +95,11 @@ export class LiveIndex {
   get waiting(): readonly SessionRow[] {
     const blocked = new Set(this.unreaped.map((lease) => lease.sessionId))
     return [...this.#sessions.values()].filter(
-      ({ id, state, leaseId }) =>
-        leaseId === null && (state === 'queued' || state === 'resuming') && !blocked.has(id),
+      (session) =>
+        session.leaseId === null &&
+        (session.state === 'queued' || session.state === 'resuming') &&
+        !isFinishedUnheld(session) &&
+        !blocked.has(session.id),
     )
   }
 

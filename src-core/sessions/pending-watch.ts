@@ -1,12 +1,12 @@
 import type { Committed } from '../commit/committer.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import { INTERRUPT_MS, STOP_MS } from '../limits.ts'
+import { FINISH_MS, INTERRUPT_MS, STOP_MS } from '../limits.ts'
 import type { Clock } from '../ports.ts'
 import type { SessionRow } from '../storage/rows.ts'
 
-const limits = { interrupt: INTERRUPT_MS, stop: STOP_MS } as const
+const limits = { interrupt: INTERRUPT_MS, stop: STOP_MS, finish: FINISH_MS } as const
 
-/** Ends an agent that was told to interrupt or to stop and does not: what a person asked for happens either way. */
+/** Ends an agent that was told to interrupt, stop or finish and does not: what a person asked for happens either way. */
 export class PendingWatch {
   readonly #clock: Clock
   readonly #fleet: Fleet
@@ -23,7 +23,7 @@ export class PendingWatch {
   }
 
   #see({ id, leaseId, pending }: SessionRow): void {
-    if (leaseId === null || (pending !== 'interrupt' && pending !== 'stop')) {
+    if (leaseId === null || pending === null) {
       this.#forget(id)
       return
     }

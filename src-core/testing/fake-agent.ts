@@ -302,5 +302,7 @@ export const answerProbe: ProbeAnswer = (probe) => {
       return { kind: 'reap', ended: [] }
     case 'workspace.remove':
       return { kind: 'workspace.remove', removed: true }
+    case 'workspace.push':
+      return { kind: 'workspace.push', commit: 'd'.repeat(40), notices: [] }
   }
 }

@@ -1,0 +1,152 @@
+import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { Committed, Committer } from '../commit/committer.ts'
+import { close, commitMessage, isFinishedUnheld, refuseFinish } from '../decide/finishing.ts'
+import { SessionDraft, type SessionFacts } from '../decide/session-draft.ts'
+import { Backoff } from '../fleet/backoff.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import { PUSH_PROBE_MS, REMOVE_PROBE_MS, RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
+import type { CorePorts } from '../ports.ts'
+import type { SessionRow } from '../storage/rows.ts'
+import type { Reaping } from './reaping.ts'
+import { loadFacts } from './session-facts.ts'
+
+type Parts = { committer: Committer; fleet: Fleet; reaping: Reaping }
+type Ports = Pick<CorePorts, 'clock' | 'log' | 'storage' | 'paths'>
+
+/**
+ * Finishes the sessions that no agent holds, from the workspaces that were kept, beside what the agents do and without
+ * any runtime. The rows say what is left to do, and each step may be done again: after a death of the agent by another
+ * one, after a death of the host by the next.
+ */
+export class Finishing {
+  readonly #ports: Ports
+  readonly #parts: Parts
+  readonly #running = new Set<string>()
+  #stopped = false
+
+  constructor(ports: Ports, parts: Parts) {
+    this.#ports = ports
+    this.#parts = parts
+  }
+
+  /** Goes on with what an earlier start of the host left. */
+  async begin(): Promise<void> {
+    const rows = await this.#ports.storage.rows({ table: 'session', where: { pending: 'finish' } })
+    for (const row of rows) this.#see(row)
+  }
+
+  committed({ rows }: Committed): void {
+    for (const each of rows) if (each.table === 'session') this.#see(each.row)
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  #see(row: SessionRow): void {
+    if (this.#stopped || !isFinishedUnheld(row) || this.#running.has(row.id)) return
+    this.#running.add(row.id)
+    void this.#carryOut(row.id).then(async () => {
+      this.#running.delete(row.id)
+      // It may have been asked for again since it was refused.
+      const now = await this.#parts.committer.cache.row('session', row.id).catch(() => undefined)
+      if (now !== undefined) this.#see(now)
+    })
+  }
+
+  /** Until it is done or refused; what cannot be stored is tried again. Never rejects. */
+  async #carryOut(id: string): Promise<void> {
+    const { log, clock } = this.#ports
+    const backoff = new Backoff(RETRY_MS, RETRY_MAX_MS)
+    while (!this.#stopped) {
+      try {
+        const done = await this.#finish(id)
+        if (!done.ok && !this.#stopped) {
+          log.warn('a session could not be finished', { session: id, ...done.refusal })
+          await this.#change(id, (draft) => refuseFinish(draft, done.refusal))
+        }
+        return
+      } catch (error) {
+        const retryMs = backoff.next()
+        log.error('that a session is finished could not be stored', { session: id, error, retryMs })
+        await new Promise<void>((resolve) => {
+          clock.after(retryMs, resolve)
+        })
+      }
+    }
+  }
+
+  async #finish(id: string): Promise<Result<unknown>> {
+    const { storage, paths } = this.#ports
+    const { fleet, reaping } = this.#parts
+    const facts = await this.#factsOf(id)
+    if (facts === undefined) return accept(undefined)
+    const { session, ticket } = facts
+    const project = await storage.row('project', session.projectId)
+    if (project === undefined) return refuse('project.not-found', 'The project is gone already.')
+    // Nothing may be writing to the workspace any more.
+    const leases = await storage.rows({
+      table: 'lease',
+      where: { sessionId: session.id, reaped: false },
+    })
+    if (!(await reaping.reap(leases.filter(({ endedAt }) => endedAt !== null)))) {
+      return refuse(
+        'session.not-reaped',
+        `Processes of the session of ${ticket.key} may still run.`,
+        'Try again; what is wrong tells: ballet doctor',
+      )
+    }
+    const { workspace: workspaceDir, branch, pushedCommit } = session
+    if (workspaceDir === null) return this.#change(id, close)
+    const { repo } = project
+    const env = { ...project.env }
+    const pushed = await fleet.ask(
+      {
+        kind: 'workspace.push',
+        session: session.id,
+        ticket: ticket.key,
+        baseBranch: project.branch,
+        mirrorDir: paths.mirror(project.id),
+        message: commitMessage(facts),
+        ...{ repo, branch, pushedCommit, workspaceDir, env },
+      },
+      PUSH_PROBE_MS,
+    )
+    if (!pushed.ok) return pushed
+    // Only when the push is on record may the clone that could prove it go.
+    const commit = pushed.value.commit ?? pushedCommit
+    await this.#change(id, (draft) => {
+      for (const notice of pushed.value.notices) draft.event({ kind: 'notice', ...notice })
+      if (commit !== draft.session.pushedCommit) draft.set({ pushedCommit: commit })
+    })
+    const removed = await fleet.ask(
+      {
+        kind: 'workspace.remove',
+        ...{ repo, branch, workspaceDir, env, pushedCommit: commit, force: false },
+      },
+      REMOVE_PROBE_MS,
+    )
+    if (!removed.ok) return removed
+    return this.#change(id, close)
+  }
+
+  async #factsOf(id: string): Promise<SessionFacts | undefined> {
+    const facts = await loadFacts(this.#parts.committer.cache, id)
+    return facts !== undefined && isFinishedUnheld(facts.session) ? facts : undefined
+  }
+
+  /** Of a session that is still to be finished; nothing otherwise. Rejects when it cannot be stored. */
+  async #change(id: string, change: (draft: SessionDraft) => void): Promise<Result<null>> {
+    const changed = await this.#parts.committer.transact(async (read, now) => {
+      const facts = await loadFacts(read, id)
+      if (facts === undefined || !isFinishedUnheld(facts.session)) {
+        return accept({ change: null, answer: null })
+      }
+      const draft = new SessionDraft(facts, now)
+      change(draft)
+      return accept({ change: draft.change(), answer: null })
+    })
+    if (!changed.ok) throw new BalletError(changed.refusal)
+    return changed
+  }
+}
