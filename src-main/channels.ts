@@ -7,6 +7,9 @@ export const SHOW_DATA_FOLDER = 'ballet:show-data-folder'
 export const CHOOSE_FOLDER = 'ballet:choose-folder'
 export const KEPT_TEXTS = 'ballet:kept-texts'
 export const KEEP_TEXTS = 'ballet:keep-texts'
+export const SHOWS_SESSIONS = 'ballet:shows-sessions'
+export const OPEN_SESSION = 'ballet:open-session'
+export const NOTIFICATIONS = 'ballet:notifications'
 
 /** Begins the argument that tells a window's preload what it was made with, as JSON. */
 export const WINDOW_ARGUMENT = '--ballet-window='

@@ -1,14 +1,22 @@
 import { contextBridge, ipcRenderer } from 'electron'
-import { type MenuCommand, PORT_MESSAGE, type WindowBridge } from '../src-shared/window-bridge.ts'
+import {
+  type MenuCommand,
+  type NotificationReport,
+  PORT_MESSAGE,
+  type WindowBridge,
+} from '../src-shared/window-bridge.ts'
 import {
   CHOOSE_FOLDER,
   CONNECT,
   KEEP_TEXTS,
   KEPT_TEXTS,
   MENU,
+  NOTIFICATIONS,
   OPEN_EXTERNAL,
+  OPEN_SESSION,
   PORT,
   SHOW_DATA_FOLDER,
+  SHOWS_SESSIONS,
   WINDOW_ARGUMENT,
   type WindowFacts,
 } from './channels.ts'
@@ -17,6 +25,13 @@ const facts = JSON.parse(
   process.argv.find((text) => text.startsWith(WINDOW_ARGUMENT))?.slice(WINDOW_ARGUMENT.length) ??
     '{"version":"","demoRequested":false}',
 ) as WindowFacts
+
+let openSession: ((id: string) => void) | undefined
+let wantedSession: string | undefined
+ipcRenderer.on(OPEN_SESSION, (_event, id: string) => {
+  if (openSession === undefined) wantedSession = id
+  else openSession(id)
+})
 
 const bridge: WindowBridge = {
   platform: process.platform,
@@ -40,6 +55,16 @@ const bridge: WindowBridge = {
   chooseFolder: () => ipcRenderer.invoke(CHOOSE_FOLDER) as Promise<string | undefined>,
   keptTexts: () => ipcRenderer.invoke(KEPT_TEXTS) as Promise<Record<string, string>>,
   keepTexts: (changes) => ipcRenderer.send(KEEP_TEXTS, changes),
+  showsSessions: (ids) => ipcRenderer.send(SHOWS_SESSIONS, ids),
+  onOpenSession: (listener) => {
+    openSession = listener
+    if (wantedSession !== undefined) listener(wantedSession)
+    wantedSession = undefined
+    return () => {
+      if (openSession === listener) openSession = undefined
+    }
+  },
+  notifications: () => ipcRenderer.invoke(NOTIFICATIONS) as Promise<NotificationReport>,
 }
 
 contextBridge.exposeInMainWorld('ballet', bridge)

@@ -1,3 +1,5 @@
+import type { Refusal } from './refusal.ts'
+
 /** What the preload posts to the window, with one MessagePort of the contract. */
 export const PORT_MESSAGE = 'ballet:port'
 
@@ -24,6 +26,22 @@ export type ApplicationVersions = {
   electron: string
   chrome: string
   node: string
+}
+
+/** Begins the hash of the window's page where it shows one question to answer and nothing else; its id follows. */
+export const ANSWER_HASH = '#answer/'
+
+/** Whether and how desktop notifications are shown. */
+export type NotificationReport = {
+  state: 'starting' | 'ready' | 'missing'
+  /** What shows them, as it names itself; empty while nothing does. */
+  service: string
+  /** It shows buttons. */
+  buttons: boolean
+  /** It takes free text. */
+  reply: boolean
+  /** Why none are shown; null while they are. */
+  problem: Refusal | null
 }
 
 /**
@@ -53,4 +71,12 @@ export type WindowBridge = {
   keptTexts(): Promise<Record<string, string>>
   /** Keeps each text, or with null forgets it; written at once. */
   keepTexts(changes: Record<string, string | null>): void
+  /** Tells which sessions the window shows, each time that changes: no notification is shown of what a person looks at. */
+  showsSessions(ids: readonly string[]): void
+  /**
+   * A session that is to be shown, such as one whose notification was clicked; what came before there was a listener
+   * is told to the first. The answer ends it.
+   */
+  onOpenSession(listener: (id: string) => void): () => void
+  notifications(): Promise<NotificationReport>
 }
