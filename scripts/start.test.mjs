@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
 import { ROOT } from './ground/places.mjs'
-import { launchPlan } from './start.mjs'
+import { launchPlan, readStartArguments } from './start.mjs'
 
 const usual = {
   root: join('/', 'clone'),
-  args: ['--demo', '--data', '/d'],
+  asked: { demo: true, dataDir: '/d', switches: ['--disable-gpu'] },
   electron: '/clone/.runtime/electron/electron',
   env: { DISPLAY: ':0' },
   platform: /** @type {const} */ ('linux'),
@@ -18,7 +18,7 @@ const usual = {
 it('opens the window with the person’s arguments, the sandbox on', () => {
   expect(launchPlan(usual)).toEqual({
     program: usual.electron,
-    args: [usual.root, '--demo', '--data', '/d'],
+    args: ['--disable-gpu', usual.root, '--demo', '--data', '/d'],
     notes: [],
   })
 })
@@ -35,7 +35,7 @@ it('runs the demo in the terminal without a display, and names the way to the wi
   expect([plan.program, ...plan.args]).toEqual([
     process.execPath,
     join(usual.root, 'bin', 'ballet.mjs'),
-    'demo',
+    ...['demo', '--data', '/d'],
   ])
   expect(plan.notes.join('\n')).toContain('xvfb-run -a npm start')
 })
@@ -47,6 +47,34 @@ it('needs no display variable on other systems, and takes Wayland', () => {
 
 it('fails clearly without a runtime', () => {
   expect(() => launchPlan({ ...usual, electron: undefined })).toThrow(/no Electron runtime/)
+})
+
+it('reads what it knows, and refuses everything else with the usage', () => {
+  expect(readStartArguments(['--demo', '--data=/d', '--', '--disable-gpu'])).toEqual({
+    demo: true,
+    dataDir: '/d',
+    switches: ['--disable-gpu'],
+  })
+  expect(readStartArguments([])).toEqual({ demo: false, dataDir: undefined, switches: [] })
+  expect(readStartArguments(['-h'])).toEqual({ help: expect.stringContaining('--data DIR') })
+  for (const args of [['--bogus'], ['extra', 'words'], ['--data'], ['--data='], ['--demo=1']]) {
+    expect(readStartArguments(args), args.join(' ')).toEqual({
+      wrong: expect.stringContaining('Usage: npm start'),
+    })
+  }
+  expect(readStartArguments(['--bogus'])).toEqual({ wrong: expect.stringContaining('--bogus') })
+})
+
+it('ends as interrupted where the same Ctrl-C took the display away', async () => {
+  const parent = await launched(
+    `process.on('SIGINT', () => {
+       console.error('[1:1129/1.1:FATAL:electron_browser_main_parts.cc(504)] Failed to shutdown.')
+       setTimeout(() => process.exit(1), 50)
+     });
+     setInterval(() => {}, 1000); console.log('up')`,
+  )
+  parent.kill('SIGINT')
+  expect(await once(parent, 'close')).toEqual([130, null])
 })
 
 /**

@@ -38,6 +38,8 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
     app.exit(1)
   })
   process.on('unhandledRejection', (error) => log.error('a failure was seen by nobody', { error }))
+  // Whoever started it may be gone and read no more.
+  process.stdout.on('error', () => undefined)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (closing === undefined) app.quit()
@@ -97,6 +99,9 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
       placeFile: join(dataDir, 'window.json'),
       facts: { version, demoRequested: demo },
       log,
+      onShown: () => {
+        process.stdout.write(`The window is open. Data folder: ${dataDir}\n`)
+      },
     })
     window.on('closed', () => {
       window = undefined

@@ -10,12 +10,14 @@ export type WindowOptions = {
   placeFile: string
   facts: WindowFacts
   log: Log
+  onShown: () => void
 }
 
 // As the window's own background, so that nothing flashes before its first paint.
 const BACKGROUND = { light: '#ffffff', dark: '#0f1115' }
 
-export function openWindow({ page, preload, placeFile, facts, log }: WindowOptions): BrowserWindow {
+export function openWindow(options: WindowOptions): BrowserWindow {
+  const { page, preload, placeFile, facts, log, onShown } = options
   const { maximized, ...bounds } = readPlace(placeFile)
   const window = new BrowserWindow({
     ...bounds,
@@ -36,7 +38,10 @@ export function openWindow({ page, preload, placeFile, facts, log }: WindowOptio
     },
   })
   if (maximized === true) window.maximize()
-  window.once('ready-to-show', () => window.show())
+  window.once('ready-to-show', () => {
+    window.show()
+    onShown()
+  })
   keepPlace(window, placeFile, log)
   watch(window, log)
   load(window, page, log)

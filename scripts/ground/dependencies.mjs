@@ -22,6 +22,7 @@ export async function ensureDependencies(root, step, lock) {
     return { skipped: 'as the lock file says' }
   }
 
+  const total = await countPackages(root)
   let packages = 0
   await mustRun('npm', ['ci', '--no-audit', '--no-fund', '--loglevel', 'http'], {
     cwd: root,
@@ -30,7 +31,7 @@ export async function ensureDependencies(root, step, lock) {
     onLine: (line) => {
       if (/^npm http (fetch|cache) /.test(line)) {
         packages += 1
-        step.detail(`${packages} answers of the registry`)
+        step.progress(Math.min(packages, total), total, 'packages')
       }
     },
     failure: {
@@ -42,6 +43,31 @@ export async function ensureDependencies(root, step, lock) {
   await writeJson(stamp, { lock: wanted })
   const installed = await readJson(join(root, 'node_modules', '.package-lock.json'))
   return `${Object.keys(installed?.packages ?? {}).length} packages`
+}
+
+/**
+ * How many packages the lock file has for this system.
+ * @param {string} root
+ * @param {{ platform: string, arch: string }} [system]
+ */
+export async function countPackages(root, { platform, arch } = process) {
+  const lock = await readJson(join(root, 'package-lock.json'))
+  /** @type {{ resolved?: string, os?: string[], cpu?: string[] }[]} */
+  const entries = Object.values(lock?.packages ?? {})
+  return entries.filter(
+    ({ resolved, os, cpu }) =>
+      resolved !== undefined && isMeant(os, platform) && isMeant(cpu, arch),
+  ).length
+}
+
+/**
+ * Whether npm's list of systems, some of them with a `!` before them, means this one.
+ * @param {string[] | undefined} list
+ * @param {string} own
+ */
+function isMeant(list, own) {
+  if (list === undefined || list.includes(own)) return true
+  return list.every((each) => each.startsWith('!')) && !list.includes(`!${own}`)
 }
 
 /** @param {string} root */

@@ -37,7 +37,7 @@ export function formatShare(done, total, unit) {
   const amount =
     unit === 'bytes'
       ? `${Math.round(done / 1_000_000)} of ${Math.round(total / 1_000_000)} MB`
-      : `${done} of ${total}`
+      : `${done} of ${total} ${unit}`
   return `[${bar}] ${String(Math.floor(share * 100)).padStart(3)} % ${amount}`
 }
 

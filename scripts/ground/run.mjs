@@ -9,6 +9,8 @@ import { identify, isAlive } from './process-identity.mjs'
 const END_GRACE_MS = 3_000
 const PARENT_INTERVAL_MS = 250
 const KEPT_OUTPUT = 8_000
+/** How long output is still read after a program ended, where something that it started holds the pipe open. */
+const LATE_OUTPUT_MS = 2_000
 
 /** Process groups that this process started and that still run. */
 const running = new Set(/** @type {ProcessIdentity[]} */ ([]))
@@ -42,7 +44,9 @@ function signalGroup(pid, signal) {
   try {
     process.kill(-pid, signal)
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error
+    // Nobody is there (ESRCH), or nobody whom this person may signal, such as one that waits to be reaped (EPERM).
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error)
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error
   }
 }
 
@@ -70,7 +74,8 @@ export function watchParent(onGone, { env = process.env, parentOf = () => proces
 }
 
 /**
- * Ends everything that was started when the person interrupts, then exits as the signal would.
+ * Ends everything that was started when the person interrupts, says so, and exits as the signal would. What was
+ * waited for is not reported as a failure then: it did not fail.
  * @returns {() => void} takes this back
  */
 export function endChildrenOnSignals() {
@@ -78,9 +83,12 @@ export function endChildrenOnSignals() {
   const end = (signal) => {
     if (ending) return
     ending = true
-    void Promise.all([...running].map((leader) => endGroup(leader))).finally(() =>
-      process.exit(SIGNAL_EXIT_CODES[/** @type {keyof typeof SIGNAL_EXIT_CODES} */ (signal)]),
-    )
+    void Promise.all([...running].map((leader) => endGroup(leader))).finally(() => {
+      process.stdout.write(
+        '\nStopped. Run the command again to go on: what was finished is kept.\n',
+      )
+      process.exit(SIGNAL_EXIT_CODES[/** @type {keyof typeof SIGNAL_EXIT_CODES} */ (signal)])
+    })
   }
   const signals = /** @type {(keyof typeof SIGNAL_EXIT_CODES)[]} */ (Object.keys(SIGNAL_EXIT_CODES))
   for (const signal of signals) process.on(signal, end)
@@ -170,8 +178,17 @@ export function run(
         ),
       )
     })
+    child.on('exit', () => {
+      // A program that it left behind may have inherited the pipes, and then they do not close by themselves.
+      setTimeout(() => {
+        child.stdout?.destroy()
+        child.stderr?.destroy()
+      }, LATE_OUTPUT_MS).unref()
+    })
     child.on('close', (code, signal) => {
       settle()
+      // It did not fail: it was ended with this process, which is about to go.
+      if (ending) return
       if (tooSlow) {
         reject(
           new GroundError(

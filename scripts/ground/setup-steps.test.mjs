@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { isSource, sourcesHash } from './build.mjs'
-import { ensureDependencies, isInstalledAsLocked } from './dependencies.mjs'
+import { countPackages, ensureDependencies, isInstalledAsLocked } from './dependencies.mjs'
 import { prebuiltRuns } from './native-sqlite.mjs'
 import { placesOf } from './places.mjs'
 import { createReport, formatElapsed, formatShare } from './progress.mjs'
@@ -52,6 +52,19 @@ describe('dependencies', () => {
   it('are not when an install was cut off, since npm writes its note last', async () => {
     rmSync(join(root, 'node_modules/.package-lock.json'))
     expect(await isInstalledAsLocked(root)).toBe(false)
+  })
+
+  it('are counted as far as they are for this system', async () => {
+    const packages = {
+      '': {},
+      'node_modules/a': { resolved: 'a' },
+      'node_modules/b': { resolved: 'b', os: ['linux'], cpu: ['x64'] },
+      'node_modules/c': { resolved: 'c', os: ['!linux'] },
+      'node_modules/d': { resolved: 'd', cpu: ['arm64'], os: ['linux'] },
+    }
+    writeFileSync(join(root, 'package-lock.json'), JSON.stringify({ packages }))
+    expect(await countPackages(root, { platform: 'linux', arch: 'x64' })).toBe(2)
+    expect(await countPackages(root, { platform: 'darwin', arch: 'arm64' })).toBe(2)
   })
 
   it('are left alone where somebody installed them by hand', async () => {
@@ -198,7 +211,7 @@ describe('progress', () => {
   })
 
   it('is written for people', () => {
-    expect(formatShare(50, 200, 'files')).toBe('[######..................]  25 % 50 of 200')
+    expect(formatShare(50, 200, 'files')).toBe('[######..................]  25 % 50 of 200 files')
     expect([0, 9_940, 12_000, 125_000].map(formatElapsed)).toEqual([
       '0.0 s',
       '9.9 s',
