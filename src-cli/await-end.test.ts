@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { NOT_PUSHED } from '../src-shared/agent-wire.ts'
 import type { Session } from '../src-shared/records.ts'
 import type { TimelineEvent } from '../src-shared/timeline.ts'
-import { awaitEnd } from './await-end.ts'
+import { awaitEnd, whyNotPushed } from './await-end.ts'
 import { createContext } from './context.ts'
 import { session, testWorld } from './test-world.ts'
 
@@ -81,6 +82,27 @@ describe('awaitEnd', () => {
     expect(await awaitEnd(context, before, 'finish')).toMatchObject({ state: 'finished' })
   })
 
+  it('waits for one that is finished while no agent holds it, and says why that could not be', async () => {
+    const parked = { ...working, state: 'parked' as const, pending: 'finish' as const }
+    const { pending: _, ...back } = parked
+    const done = waiting([parked, { ...back, state: 'finished' }])
+    expect(await awaitEnd(done.context, parked, 'finish')).toMatchObject({ state: 'finished' })
+    const left: Session[] = [parked, { ...back, reason: 'The remote is away.', lastSeq: 6 }]
+    const context = createContext(
+      testWorld({
+        sessions: { show: () => (left.length > 1 ? left.shift() : left[0]) },
+        timeline: {
+          page: () => ({ events: [notice(6, 'The remote is away. Go online.')], last: 6 }),
+        },
+      }),
+      {},
+    )
+    await expect(awaitEnd(context, parked, 'finish')).rejects.toMatchObject({
+      code: 'push.rejected',
+      message: 'SHOP-1: The remote is away.',
+    })
+  })
+
   it('rejects when the session ends otherwise', async () => {
     const { context } = waiting([{ state: 'failed', reason: 'no disk', hint: 'Make room.' }])
     await expect(awaitEnd(context, working, 'finish')).rejects.toMatchObject({
@@ -93,5 +115,22 @@ describe('awaitEnd', () => {
   it('has a limit', async () => {
     const { context } = waiting([{}])
     await expect(awaitEnd(context, working, 'stop')).rejects.toMatchObject({ code: 'session.slow' })
+  })
+})
+
+describe('whyNotPushed', () => {
+  it('gives what the agent said of a push that failed since the stop, and nothing otherwise', async () => {
+    const stopped: Session = { ...working, state: 'parked', lastSeq: 7 }
+    const events = [
+      { ...notice(5, 'an earlier stop'), code: NOT_PUSHED },
+      { ...notice(6, 'something else') },
+    ]
+    expect(await whyNotPushed(waiting([], events).context, working, stopped)).toBeUndefined()
+    const text = 'The work was not pushed and is only in /w. The remote is away. Go online.'
+    const failed = waiting([], [...events, { ...notice(7, text), code: NOT_PUSHED }])
+    expect(await whyNotPushed(failed.context, working, stopped)).toMatchObject({
+      code: 'stop.not-pushed',
+      message: `SHOP-1 is stopped. ${text}`,
+    })
   })
 })

@@ -1,3 +1,4 @@
+import { NOT_PUSHED } from '../src-shared/agent-wire.ts'
 import type { Session, SessionState } from '../src-shared/records.ts'
 import { BalletError } from '../src-shared/refusal.ts'
 import type { EventBody } from '../src-shared/timeline.ts'
@@ -30,13 +31,15 @@ export async function awaitEnd(
   let current = session
   for (;;) {
     if (DONE[what].has(current.state)) return current
-    if (OVER.has(current.state)) throw endedOtherwise(current)
     const refused = errors.find(
       ({ text }) => current.reason !== '' && text.startsWith(current.reason),
     )
     if (refused !== undefined) throw notDone(current, refused)
+    // One that no agent holds stays what it is until it is finished.
+    if (OVER.has(current.state) && current.pending !== what) throw endedOtherwise(current)
     if (world.monotonic() - since > END_LIMIT_MS) throw slow(current, what)
     await world.sleep(LOOK_AGAIN_MS)
+    current = await ask((client, limit) => client.sessions.show({ ref: session.id }, limit))
     if (current.lastSeq > seen) {
       seen = await ask((client) =>
         readTimeline(client, session.id, seen, (events) => {
@@ -46,8 +49,29 @@ export async function awaitEnd(
         }),
       )
     }
-    current = await ask((client, limit) => client.sessions.show({ ref: session.id }, limit))
   }
+}
+
+/** Why the work of a session that was stopped is only on this machine; undefined where it is pushed. */
+export async function whyNotPushed(
+  { ask }: Pick<Context, 'ask'>,
+  told: Session,
+  stopped: Session,
+): Promise<BalletError | undefined> {
+  if (stopped.lastSeq <= told.lastSeq) return undefined
+  let found: BalletError | undefined
+  await ask((client) =>
+    readTimeline(client, told.id, told.lastSeq, (events) => {
+      for (const event of events) {
+        if (event.kind !== 'notice' || event.code !== NOT_PUSHED) continue
+        found = new BalletError({
+          code: NOT_PUSHED,
+          message: `${told.ticket} is stopped. ${event.text}`,
+        })
+      }
+    }),
+  )
+  return found
 }
 
 function notDone({ ticket, reason, hint }: Session, { code }: Notice): BalletError {

@@ -244,6 +244,9 @@ export const ItemBatch = z.object({
 })
 export type ItemBatch = z.infer<typeof ItemBatch>
 
+/** Code of the notice and of the `ended` of a session that was stopped, and whose work could not be pushed. */
+export const NOT_PUSHED = 'stop.not-pushed'
+
 /** Agent to Core. */
 export const FromAgent = z.discriminatedUnion('type', [
   z.object({

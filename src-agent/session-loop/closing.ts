@@ -1,3 +1,4 @@
+import { NOT_PUSHED } from '../../src-shared/agent-wire.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { commitAndPush } from '../workspace/finish.ts'
@@ -45,23 +46,21 @@ export async function finishWork(
   }
 }
 
-/** Pushes a snapshot and keeps the workspace; what cannot be pushed stays in it, said in a notice. */
-export async function stopWork(context: LoopContext, signal: AbortSignal): Promise<void> {
+/** Pushes a snapshot and keeps the workspace; what cannot be pushed stays in it, said in a notice and in the answer. */
+export async function stopWork(
+  context: LoopContext,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> {
   const { git, plan, report, outgoing, clock } = context
-  if (!(await hasWorkspace(context))) return
+  if (!(await hasWorkspace(context))) return undefined
   try {
     const pushed = await pushSnapshot(git, plan, report, signal)
     if (pushed !== null) outgoing.item({ type: 'pushed', at: clock.now(), commit: pushed })
+    return undefined
   } catch (error) {
-    report.notice(
-      'warning',
-      'stop.not-pushed',
-      inWords(refusalOf(error, 'pushing a snapshot'), plan.workspaceDir),
-    )
+    const { message: why, hint } = refusalOf(error, 'pushing a snapshot')
+    const message = `The work was not pushed and is only in ${plan.workspaceDir}. ${why}`
+    report.notice('warning', NOT_PUSHED, hint === undefined ? message : `${message} ${hint}`)
+    return { code: NOT_PUSHED, message, ...(hint === undefined ? {} : { hint }) }
   }
-}
-
-function inWords({ message, hint }: Refusal, workspaceDir: string): string {
-  const next = hint === undefined ? '' : ` ${hint}`
-  return `The work was not pushed and is only in ${workspaceDir}. ${message}${next}`
 }

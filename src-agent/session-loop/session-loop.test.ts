@@ -461,7 +461,11 @@ describe('the end of a session', () => {
     await change()
     await rm(sample.remote, { recursive: true })
     await harness.loop.stop()
-    expect(await harness.untilItem('ended')).toMatchObject({ outcome: 'stopped', kept: true })
+    expect(await harness.untilItem('ended')).toMatchObject({
+      outcome: 'stopped',
+      kept: true,
+      refusal: { code: 'stop.not-pushed', message: expect.stringContaining('is only in') },
+    })
     const notice = harness.events('notice').find(({ code }) => code === 'stop.not-pushed')
     expect(notice).toMatchObject({ level: 'warning' })
     expect(notice?.text).toContain(sample.plan().workspaceDir)

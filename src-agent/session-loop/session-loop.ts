@@ -112,8 +112,8 @@ export class SessionLoop {
     if (this.#phase === 'closing') this.#next ??= 'stop'
     if (!this.#beginClosing()) return
     const refusal = await this.#haltAsFarAsPossible('interrupted')
-    await stopWork(this.#context, this.#aborter.signal)
-    await this.#end('stopped', undefined, refusal)
+    const notPushed = await stopWork(this.#context, this.#aborter.signal)
+    await this.#end('stopped', undefined, refusal ?? notPushed)
   }
 
   /** Ends the runtime's tree and lets go; nothing is pushed or removed. */

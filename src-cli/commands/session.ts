@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import { Reference } from '../../src-shared/ids.ts'
 import { SessionState } from '../../src-shared/records.ts'
-import { awaitEnd } from '../await-end.ts'
+import { awaitEnd, whyNotPushed } from '../await-end.ts'
 import type { Context } from '../context.ts'
 import { followTimeline, readTimeline } from '../follow.ts'
 import type { CommandRunner } from '../program.ts'
@@ -57,6 +57,8 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
           stopped,
           `${stopped.ticket}: ${stopped.state} ${stopped.reason}`.trim(),
         )
+        const notPushed = await whyNotPushed(context, told, stopped)
+        if (notPushed !== undefined) throw notPushed
       }),
     )
 
@@ -74,7 +76,9 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
         print.made(
           'session',
           finished,
-          `${finished.ticket} is finished: its work is on ${finished.branch}.`,
+          finished.pushedCommit === undefined
+            ? `${finished.ticket} is finished: ${finished.reason || 'there is no branch'}.`
+            : `${finished.ticket} is finished: its work is on ${finished.branch}.`,
         )
       }),
     )

@@ -1,4 +1,4 @@
-import type { AgentItem } from '../../src-shared/agent-wire.ts'
+import { type AgentItem, NOT_PUSHED } from '../../src-shared/agent-wire.ts'
 import { InputId, type Instant } from '../../src-shared/ids.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
@@ -27,7 +27,10 @@ export function endLease(
     endedAt: lease.endedAt ?? now,
     endReason: item.outcome,
     // An agent whose runtime failed, or would not end, may have left something running.
-    reaped: lease.reaped || (item.outcome !== 'failed' && item.refusal === undefined),
+    reaped:
+      lease.reaped ||
+      (item.outcome !== 'failed' &&
+        (item.refusal === undefined || item.refusal.code === NOT_PUSHED)),
   })
   const { workspace, pending } = draft.session
   draft.set({

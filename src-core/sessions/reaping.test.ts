@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { NOT_PUSHED } from '../../src-shared/agent-wire.ts'
 import { startTestCore } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
 import { inState, waiting } from '../testing/walks.ts'
@@ -25,4 +26,22 @@ test('what an agent could not end when it let go is ended before the session goe
     refusal: null,
   })
   await until('the next start', () => agent.heard('session.start').length === 2)
+})
+
+test('a stop whose push failed says so and what to do next, and leaves nothing to end', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  await core.client.sessions.stop({ ref: ticket.key })
+  await until('the stop', () => agent.heard('session.stop').length === 1)
+  agent.end('stopped', true, {
+    code: NOT_PUSHED,
+    message: 'The work was not pushed and is only in /w. The remote is away.',
+    hint: 'Go online.',
+  })
+  const session = await inState(core, ticket.key, 'parked')
+  expect(session).toMatchObject({
+    reason: expect.stringContaining('The remote is away.'),
+    hint: 'Go online.',
+  })
+  expect(await core.storage.rows({ table: 'lease', where: { reaped: false } })).toEqual([])
 })
