@@ -19,6 +19,11 @@ type Outputs = InferContractRouterOutputs<Contract>
 /** One call of the contract: its decoded input, and a signal that ends a wait. Failures reject with `BalletError`. */
 export type Call<I, O> = (input: I, signal?: AbortSignal) => Promise<Result<O>>
 
+/** The decoded input of one call. */
+export type CallInput<G extends keyof Contract, N extends keyof Contract[G]> = InputOf<
+  Contract[G][N]
+>
+
 /** Every call of the contract by group and name. */
 export type Calls = {
   readonly [G in keyof Contract]: {

@@ -1,8 +1,11 @@
+import { assumptionCalls } from './calls/assumption-calls.ts'
 import type { CallContext } from './calls/context.ts'
 import { followCalls } from './calls/follow-calls.ts'
 import { hostCalls } from './calls/host-calls.ts'
+import { inboxCalls } from './calls/inbox-calls.ts'
 import { inputCalls } from './calls/input-calls.ts'
 import { projectCalls } from './calls/project-calls.ts'
+import { questionCalls } from './calls/question-calls.ts'
 import { requestCalls } from './calls/request-calls.ts'
 import { sessionCalls } from './calls/session-calls.ts'
 import { settingsCalls } from './calls/settings-calls.ts'
@@ -124,6 +127,9 @@ export function createCore(ports: CorePorts): Core {
       inputs: inputCalls(context),
       settings: settingsCalls(context),
       requests: requestCalls(context),
+      questions: questionCalls(context),
+      assumptions: assumptionCalls(context),
+      inbox: inboxCalls(context),
       ...followCalls(context),
     },
 

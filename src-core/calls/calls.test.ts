@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { CONTRACT_VERSION } from '../../src-shared/contract.ts'
 import { CommandId } from '../../src-shared/ids.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { answerProbe } from '../testing/fake-agent.ts'
@@ -330,7 +331,12 @@ test('a deletion that the disk keeps from its end is told of within a limit, and
 test('the host tells of itself, of runtimes and of problems', async () => {
   const core = await startTestCore({ agents: 1 })
   const info = await core.client.host.info()
-  expect(info).toMatchObject({ kind: 'headless', agents: 1, dataDir: core.dir, contract: 1 })
+  expect(info).toMatchObject({
+    kind: 'headless',
+    agents: 1,
+    dataDir: core.dir,
+    contract: CONTRACT_VERSION,
+  })
   const well = await core.client.host.doctor()
   expect(well).toMatchObject({
     git: { version: '2.39.5' },
@@ -368,6 +374,9 @@ function sampleDemo() {
         setupLimit: '10m',
         env: { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port++}` },
         window: '10m',
+        sources: [],
+        planner: false,
+        notify: [],
       },
       ticket: { title: 'Say hello', body: 'In the window.' },
     }),

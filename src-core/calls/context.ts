@@ -53,8 +53,12 @@ export function sessionAnswer(
   draft: SessionDraft,
   change: Change | null,
 ): Result<Decision<Session>> {
-  const { session, ticket, nextSeq, queued, openRequests } = draft
-  const counts = { queuedInputs: queued.length, openRequests: openRequests.length }
+  const { session, ticket, nextSeq, queued, openRequests, openQuestions } = draft
+  const counts = {
+    queuedInputs: queued.length,
+    openRequests: openRequests.length,
+    openQuestions: openQuestions.length,
+  }
   const answer = orGone('session', joins.sessionOf(session, ticket, nextSeq - 1, counts))
   return answer.ok ? accept({ change, answer: answer.value }) : answer
 }

@@ -125,6 +125,58 @@ export async function resolveRequest(
   )
 }
 
+const QUESTION_KEY = /^[A-Z][A-Z0-9]*-[1-9][0-9]*-Q[1-9][0-9]*$/
+
+/** By id, key, or the beginning of an id. */
+export async function resolveQuestion(
+  read: Reader,
+  ref: string,
+): Promise<Result<StoredRow<'question'>>> {
+  const exact = await questionOf(read, ref)
+  const prefix = idPrefix(ref)
+  const alike =
+    exact !== undefined || prefix === undefined
+      ? []
+      : await read.rows({ table: 'question', idPrefix: prefix, limit: SOME })
+  return pick(
+    'question',
+    ref,
+    exact,
+    alike.map((value) => ({ value, id: value.id, label: `${value.key}, ${value.state}` })),
+    'ballet question list',
+  )
+}
+
+async function questionOf(read: Reader, ref: string): Promise<StoredRow<'question'> | undefined> {
+  const lower = ref.toLowerCase()
+  if (UUID.test(lower)) return read.row('question', lower)
+  const key = ref.toUpperCase()
+  if (!QUESTION_KEY.test(key)) return undefined
+  const [question] = await read.rows({ table: 'question', where: { key } })
+  return question
+}
+
+/** By id, or the beginning of an id. */
+export async function resolveAssumption(
+  read: Reader,
+  ref: string,
+): Promise<Result<StoredRow<'assumption'>>> {
+  const lower = ref.toLowerCase()
+  const exact = UUID.test(lower) ? await read.row('assumption', lower) : undefined
+  const prefix = idPrefix(ref)
+  const alike =
+    exact !== undefined || prefix === undefined
+      ? []
+      : await read.rows({ table: 'assumption', idPrefix: prefix, limit: SOME })
+  return pick(
+    'assumption',
+    ref,
+    exact,
+    alike.map((value) => ({ value, id: value.id, label: `${value.assumption}, ${value.state}` })),
+    'ballet assumptions',
+  )
+}
+
 /** By id, or the beginning of an id. */
 export async function resolveInput(read: Reader, ref: string): Promise<Result<StoredRow<'input'>>> {
   const lower = ref.toLowerCase()

@@ -1,5 +1,5 @@
 import { accept } from '../../src-shared/refusal.ts'
-import { Settings, type SettingsChange } from '../../src-shared/settings.ts'
+import { PlannerSettings, Settings, type SettingsChange } from '../../src-shared/settings.ts'
 import { receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
 import type { CallContext } from './context.ts'
@@ -28,7 +28,7 @@ export function settingsCalls({
 }
 
 function differing(current: Settings, change: SettingsChange): Partial<Settings> {
-  const { agents, theme, passEnv, runtimePaths } = change
+  const { agents, theme, passEnv, runtimePaths, planner, notify, answerUndo } = change
   const paths = Object.entries({ ...current.runtimePaths, ...runtimePaths }).filter(
     ([, path]) => path !== null,
   )
@@ -36,6 +36,24 @@ function differing(current: Settings, change: SettingsChange): Partial<Settings>
     ...(agents === undefined ? {} : { agents }),
     ...(theme === undefined ? {} : { theme }),
     ...(passEnv === undefined ? {} : { passEnv: [...new Set(passEnv)] }),
+    ...(planner === undefined ? {} : { planner: plannerOf(current.planner, planner) }),
+    ...(notify === undefined ? {} : { notify: [...new Set(notify)] }),
+    ...(answerUndo === undefined ? {} : { answerUndo }),
     ...(runtimePaths === undefined ? {} : { runtimePaths: Object.fromEntries(paths) }),
   }
+}
+
+/** What is absent of a change stays; a null model takes the model away. */
+function plannerOf(
+  current: PlannerSettings,
+  { model, ...change }: NonNullable<SettingsChange['planner']>,
+): PlannerSettings {
+  const { model: before, ...kept } = current
+  const next = model === undefined ? before : (model ?? undefined)
+  const given = Object.entries(change).filter(([, value]) => value !== undefined)
+  return PlannerSettings.parse({
+    ...kept,
+    ...Object.fromEntries(given),
+    ...(next === undefined ? {} : { model: next }),
+  })
 }

@@ -29,6 +29,8 @@ export class RowCache {
     session: new Map(),
     input: new Map(),
     request: new Map(),
+    question: new Map(),
+    assumption: new Map(),
     lease: new Map(),
   }
   /** Grows whenever a read that is under way may give what is no longer so. */

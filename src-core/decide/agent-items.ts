@@ -178,6 +178,8 @@ class ItemFold {
       case 'request.withdrawn':
         if (this.#current) settleRequest(draft, item, this.#ids)
         break
+      case 'mcp.call':
+        break
       case 'pushed':
         draft.set({ pushedCommit: item.commit })
         break

@@ -61,6 +61,10 @@ const rowOf = (settings: ProjectSettings, branch: string) => ({
   env: settings.env,
   window: settings.window,
   maxSessions: settings.maxSessions ?? null,
+  sources: settings.sources,
+  planner: settings.planner,
+  skill: settings.skill ?? null,
+  notify: [...new Set(settings.notify)],
 })
 
 /** `branch` is the one that the remote was found to have. */

@@ -5,7 +5,15 @@ import type { EventBody } from '../../src-shared/timeline.ts'
 import type { Ids } from '../ports.ts'
 import { cutPreface } from '../sessions/prompt.ts'
 import type { DomainEvent, RowPut } from '../storage/port.ts'
-import type { InputRow, LeaseRow, RequestRow, SessionRow, TicketRow } from '../storage/rows.ts'
+import type {
+  AssumptionRow,
+  InputRow,
+  LeaseRow,
+  QuestionRow,
+  RequestRow,
+  SessionRow,
+  TicketRow,
+} from '../storage/rows.ts'
 import { type Change, changeOf, type Tell } from './change.ts'
 import { type InlineText, inlineText } from './large-text.ts'
 import { canMove } from './session-states.ts'
@@ -20,7 +28,13 @@ export type SessionFacts = {
   inputs: readonly InputRow[]
   /** Those of which something may still come, oldest first. */
   requests: readonly RequestRow[]
+  /** Those that are open, or whose answer is not in an input yet; oldest first. */
+  questions: readonly QuestionRow[]
 }
+
+/** Something still comes of it: nobody answered, or the answer is in no input yet. */
+export const isUnsettled = ({ state, inputId }: Pick<QuestionRow, 'state' | 'inputId'>) =>
+  state !== 'withdrawn' && inputId === null
 
 /** One session while a decision changes it; `change` is what came of it. */
 export class SessionDraft {
@@ -32,6 +46,9 @@ export class SessionDraft {
   readonly #changedInputs = new Map<string, InputRow>()
   #requests: RequestRow[]
   readonly #changedRequests = new Map<string, RequestRow>()
+  #questions: QuestionRow[]
+  readonly #changedQuestions = new Map<string, QuestionRow>()
+  readonly #assumptions = new Map<string, AssumptionRow>()
   readonly #leases: LeaseRow[] = []
   readonly #events: { at: Instant; body: EventBody }[] = []
   readonly #blobs = new Map<string, BlobText>()
@@ -46,6 +63,7 @@ export class SessionDraft {
     this.#ticket = facts.ticket
     this.#inputs = [...facts.inputs]
     this.#requests = [...facts.requests]
+    this.#questions = [...facts.questions]
   }
 
   get session(): SessionRow {
@@ -83,6 +101,15 @@ export class SessionDraft {
     return this.#requests.filter((request) => request.state === 'open')
   }
 
+  /** Those that are open, or whose answer is not in an input yet, as they are by now. */
+  get questions(): readonly QuestionRow[] {
+    return this.#questions
+  }
+
+  get openQuestions(): readonly QuestionRow[] {
+    return this.#questions.filter((question) => question.state === 'open')
+  }
+
   /** Number that the next event will get. */
   get nextSeq(): number {
     return this.#facts.lastSeq + this.#events.length + 1
@@ -115,7 +142,7 @@ export class SessionDraft {
     if (!canMove(from, to)) {
       throw new Error(`A session cannot go from ${from} to ${to}.`)
     }
-    this.set({ state: to, reason, hint })
+    this.set({ state: to, stateSince: this.#now, reason, hint })
     this.event({ kind: 'session.state', from, to, reason })
     if (to !== 'working' && from !== 'working') {
       this.domain({ kind: 'session.state', subject: this.#session.id, data: { from, to, reason } })
@@ -218,6 +245,28 @@ export class SessionDraft {
     this.touch()
   }
 
+  /** A new question, or one as it is from now on. */
+  question(row: QuestionRow): void {
+    this.#changedQuestions.set(row.id, row)
+    const isKnown = this.#questions.some(({ id }) => id === row.id)
+    if (!isUnsettled(row)) this.#questions = this.#questions.filter(({ id }) => id !== row.id)
+    else if (isKnown) {
+      this.#questions = this.#questions.map((each) => (each.id === row.id ? row : each))
+    } else this.#questions = [...this.#questions, row]
+    this.touch()
+  }
+
+  /** A new number for a question of the ticket. */
+  nextQuestion(): number {
+    const questions = this.#ticket.questions + 1
+    this.#ticket = { ...this.#ticket, questions }
+    return questions
+  }
+
+  assumption(row: AssumptionRow): void {
+    this.#assumptions.set(row.id, row)
+  }
+
   /**
    * Hands every queued input to the agent as one delivery, if the session waits for its next turn.
    * What was handed over and is not told of yet holds back what comes after it.
@@ -240,6 +289,7 @@ export class SessionDraft {
     }
     for (const input of queued) this.changeInput(input, { state: 'sent', delivery: id })
     this.move('working')
+    this.set({ outcome: null })
     const images = queued.flatMap((input) => input.images)
     this.tell({ type: 'input.deliver', lease: leaseId, delivery }, images)
   }
@@ -249,6 +299,7 @@ export class SessionDraft {
     const id = DeliveryId.parse(ids.uuid())
     const row = this.changeInput(input, { state: 'sent', delivery: id, steer: true })
     const delivery: Delivery = { id, inputs: [input.id], text: input.text, steer: true }
+    this.set({ outcome: null })
     this.tell({ type: 'input.deliver', lease, delivery }, input.images)
     return row
   }
@@ -273,6 +324,8 @@ export class SessionDraft {
     for (const row of this.#leases) puts.push({ table: 'lease', row })
     for (const row of this.#changedInputs.values()) puts.push({ table: 'input', row })
     for (const row of this.#changedRequests.values()) puts.push({ table: 'request', row })
+    for (const row of this.#changedQuestions.values()) puts.push({ table: 'question', row })
+    for (const row of this.#assumptions.values()) puts.push({ table: 'assumption', row })
     return changeOf({
       puts,
       timeline:

@@ -3,7 +3,15 @@ import { InputId, type Instant, SessionId, TicketId, TicketKey } from '../../src
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import { ticketText } from '../sessions/prompt.ts'
-import type { InputRow, ProjectRow, RequestRow, SessionRow, TicketRow } from '../storage/rows.ts'
+import type {
+  AssumptionRow,
+  InputRow,
+  ProjectRow,
+  QuestionRow,
+  RequestRow,
+  SessionRow,
+  TicketRow,
+} from '../storage/rows.ts'
 import { changeOf, type Decision } from './change.ts'
 import { isFinishedUnheld } from './finishing.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
@@ -31,6 +39,7 @@ export function addTicket(
     status: 'Backlog',
     stage: command.stage,
     priority: command.priority,
+    questions: 0,
     createdAt: now,
     updatedAt: now,
   }
@@ -71,6 +80,7 @@ function newSession(
     permission: project.permission,
     conversation: null,
     state: 'queued',
+    stateSince: now,
     reason: '',
     hint: '',
     leaseId: null,
@@ -86,6 +96,8 @@ function newSession(
     turnCut: false,
     pending: null,
     grants: [],
+    progress: null,
+    outcome: null,
     costUsd: 0,
     usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
     contextTokens: null,
@@ -121,7 +133,10 @@ export function startTicket(
     return { answer: draft, change: draft.change() }
   }
   const session = newSession(ticket, project, newest?.session, now, ids)
-  const draft = new SessionDraft({ session, lastSeq: 0, ticket, inputs: [], requests: [] }, now)
+  const draft = new SessionDraft(
+    { session, lastSeq: 0, ticket, inputs: [], requests: [], questions: [] },
+    now,
+  )
   draft.event({ kind: 'session.state', from: null, to: 'queued', reason: '' })
   draft.domain({ kind: 'session.added', subject: session.id, data: { ticket: ticket.key } })
   draft.queue({
@@ -227,6 +242,8 @@ export function deleteTicket(
   state: DeletionState & {
     openInputs: readonly InputRow[]
     openRequests: readonly RequestRow[]
+    openQuestions: readonly QuestionRow[]
+    openAssumptions: readonly AssumptionRow[]
   },
   outboxId: string,
 ): Result<Decision<TicketRow>> {
@@ -238,6 +255,8 @@ export function deleteTicket(
       deletes: [
         ...state.openInputs.map(({ id }) => ({ table: 'input' as const, id })),
         ...state.openRequests.map(({ id }) => ({ table: 'request' as const, id })),
+        ...state.openQuestions.map(({ id }) => ({ table: 'question' as const, id })),
+        ...state.openAssumptions.map(({ id }) => ({ table: 'assumption' as const, id })),
         ...state.sessions.map(({ id }) => ({ table: 'session' as const, id })),
         { table: 'ticket', id: state.ticket.id },
       ],

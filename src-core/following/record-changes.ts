@@ -1,6 +1,6 @@
 import type { Committed } from '../commit/committer.ts'
 import { type CommittedRow, isLarge } from '../commit/row-cache.ts'
-import { isOpenInput } from '../project/views.ts'
+import { isOpenInput, isOpenQuestion } from '../project/views.ts'
 
 /** How many changed records are kept. */
 const LIMIT = 2_000
@@ -18,6 +18,8 @@ const entryOf = (changed: ChangedRow): { is: 'row'; row: ChangedRow } | Named =>
   const { table, row } = changed
   if (table === 'input' && !isOpenInput(row)) return { is: 'gone', table, id: row.id }
   if (table === 'request' && row.state !== 'open') return { is: 'gone', table, id: row.id }
+  if (table === 'question' && !isOpenQuestion(row)) return { is: 'gone', table, id: row.id }
+  if (table === 'assumption' && row.state !== 'open') return { is: 'gone', table, id: row.id }
   return isLarge(row) ? { is: 'large', table, id: row.id } : { is: 'row', row: changed }
 }
 

@@ -1,11 +1,19 @@
 import type { RecordChange, RecordFollow } from '../../src-shared/contract.ts'
-import { InputId, ProjectId, RequestId, SessionId, TicketId } from '../../src-shared/ids.ts'
+import {
+  AssumptionId,
+  InputId,
+  ProjectId,
+  QuestionId,
+  RequestId,
+  SessionId,
+  TicketId,
+} from '../../src-shared/ids.ts'
 import type { RuntimeName } from '../../src-shared/records.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import type { Committed } from '../commit/committer.ts'
 import type { Clock } from '../ports.ts'
 import type { ViewJoins } from '../project/view-joins.ts'
-import { isOpenInput } from '../project/views.ts'
+import { isOpenInput, isOpenQuestion } from '../project/views.ts'
 import type { Storage } from '../storage/port.ts'
 import type { TicketRow } from '../storage/rows.ts'
 import { type ChangedRow, RecordChanges, type RecordTable } from './record-changes.ts'
@@ -31,7 +39,7 @@ const keyOf = ({ record, id }: RecordChange) => `${record} ${id}`
 
 const formatCursor = ({ boot, change, memory }: Cursor) => `${boot}:${change}:${memory}`
 
-/** Long polls over projects, tickets, sessions, open inputs, open requests and agents, from a cursor. */
+/** Long polls over projects, tickets, sessions, agents, and what is open of the others, from a cursor. */
 export class RecordFollower {
   readonly #storage: Storage
   readonly #joins: ViewJoins
@@ -157,6 +165,12 @@ export class RecordFollower {
     for (const row of await this.#storage.rows({ table: 'request', changedAfter })) {
       changes.push(await this.#record({ table: 'request', row }))
     }
+    for (const row of await this.#storage.rows({ table: 'question', changedAfter })) {
+      changes.push(await this.#record({ table: 'question', row }))
+    }
+    for (const row of await this.#storage.rows({ table: 'assumption', changedAfter })) {
+      changes.push(await this.#record({ table: 'assumption', row }))
+    }
     return changes
   }
 
@@ -183,6 +197,13 @@ export class RecordFollower {
     const asked = { state: 'open' } as const
     for (const row of await this.#storage.rows({ table: 'request', where: asked })) {
       changes.push(await this.#record({ table: 'request', row }))
+    }
+    const unsettled = { state: ['open', 'answered'] as const, inputId: null }
+    for (const row of await this.#storage.rows({ table: 'question', where: unsettled })) {
+      changes.push(await this.#record({ table: 'question', row }))
+    }
+    for (const row of await this.#storage.rows({ table: 'assumption', where: asked })) {
+      changes.push(await this.#record({ table: 'assumption', row }))
     }
     changes.push(...this.#memory.list())
     return { cursor: formatCursor(now), snapshot: true, changes }
@@ -238,6 +259,16 @@ export class RecordFollower {
         const value = row.state === 'open' ? await this.#joins.request(row) : undefined
         return { record: 'request', id: row.id, value: value ?? null }
       }
+      case 'question': {
+        const { row } = changed
+        const value = isOpenQuestion(row) ? await this.#joins.question(row) : undefined
+        return { record: 'question', id: row.id, value: value ?? null }
+      }
+      case 'assumption': {
+        const { row } = changed
+        const value = row.state === 'open' ? await this.#joins.assumption(row) : undefined
+        return { record: 'assumption', id: row.id, value: value ?? null }
+      }
       default:
         return assertNever(changed)
     }
@@ -256,6 +287,10 @@ function goneRecord(table: RecordTable, id: string): RecordChange {
       return { record: 'input', id: InputId.parse(id), value: null }
     case 'request':
       return { record: 'request', id: RequestId.parse(id), value: null }
+    case 'question':
+      return { record: 'question', id: QuestionId.parse(id), value: null }
+    case 'assumption':
+      return { record: 'assumption', id: AssumptionId.parse(id), value: null }
     default:
       return assertNever(table)
   }

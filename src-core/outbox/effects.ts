@@ -61,6 +61,14 @@ async function removeTicket(parts: EffectParts, entry: OutboxEntry): Promise<Res
             table: 'request',
             where: { sessionId: sessions.map((session) => session.id), state: 'open' },
           }),
+          openQuestions: await read.rows({
+            table: 'question',
+            where: { ticketId: ticket.id, state: ['open', 'answered'], inputId: null },
+          }),
+          openAssumptions: await read.rows({
+            table: 'assumption',
+            where: { ticketId: ticket.id, state: 'open' },
+          }),
         },
         entry.id,
       )

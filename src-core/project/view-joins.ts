@@ -1,15 +1,27 @@
+import type { Assumption, Question } from '../../src-shared/questions.ts'
 import type { Input, Project, Request, Session, Ticket } from '../../src-shared/records.ts'
 import type { RowCache } from '../commit/row-cache.ts'
 import type { LiveIndex } from '../sessions/live-index.ts'
 import type {
+  AssumptionRow,
   InputRow,
   ProjectRow,
+  QuestionRow,
   RequestRow,
   SessionRow,
   StoredRow,
   TicketRow,
 } from '../storage/rows.ts'
-import { viewInput, viewProject, viewRequest, viewSession, viewTicket } from './views.ts'
+import {
+  type SessionJoin,
+  viewAssumption,
+  viewInput,
+  viewProject,
+  viewQuestion,
+  viewRequest,
+  viewSession,
+  viewTicket,
+} from './views.ts'
 
 /** Views of rows with what they say of other rows: a session's ticket, a ticket's project. */
 export class ViewJoins {
@@ -41,6 +53,7 @@ export class ViewJoins {
     return this.sessionOf(row, ticket, row.lastSeq, {
       queuedInputs: this.#index.queuedInputs(row.id),
       openRequests: this.#index.openRequests(row.id),
+      openQuestions: this.#index.openQuestions(row.id),
     })
   }
 
@@ -49,7 +62,7 @@ export class ViewJoins {
     row: SessionRow,
     ticket: Pick<TicketRow, 'key' | 'title'>,
     lastSeq: number,
-    counts: { queuedInputs: number; openRequests: number },
+    counts: Pick<SessionJoin, 'queuedInputs' | 'openRequests' | 'openQuestions'>,
   ): Session | undefined {
     const project = this.#index.project(row.projectId)
     if (project === undefined) return undefined
@@ -73,6 +86,30 @@ export class ViewJoins {
   requestOf(row: RequestRow, ticket: TicketRow): Request | undefined {
     const project = this.#index.project(ticket.projectId)
     return project && viewRequest(row, { ticketKey: ticket.key, projectName: project.name })
+  }
+
+  /** Undefined when its ticket is gone meanwhile. */
+  async question(row: QuestionRow): Promise<Question | undefined> {
+    const ticket = await this.#cache.row('ticket', row.ticketId)
+    return ticket && this.questionOf(row, ticket)
+  }
+
+  /** A question whose ticket is at hand, also before it is stored. */
+  questionOf(row: QuestionRow, ticket: TicketRow): Question | undefined {
+    const project = this.#index.project(ticket.projectId)
+    return project && viewQuestion(row, { ticketKey: ticket.key, projectName: project.name })
+  }
+
+  /** Undefined when its ticket is gone meanwhile. */
+  async assumption(row: AssumptionRow): Promise<Assumption | undefined> {
+    const ticket = await this.#cache.row('ticket', row.ticketId)
+    return ticket && this.assumptionOf(row, ticket)
+  }
+
+  /** An assumption whose ticket is at hand, also before it is stored. */
+  assumptionOf(row: AssumptionRow, ticket: TicketRow): Assumption | undefined {
+    const project = this.#index.project(ticket.projectId)
+    return project && viewAssumption(row, { ticketKey: ticket.key, projectName: project.name })
   }
 
   input(row: InputRow): Input {

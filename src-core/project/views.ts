@@ -1,6 +1,16 @@
 import type { TicketKey } from '../../src-shared/ids.ts'
+import type { Assumption, Question } from '../../src-shared/questions.ts'
 import type { Input, Project, Request, Session, Ticket } from '../../src-shared/records.ts'
-import type { InputRow, ProjectRow, RequestRow, SessionRow, TicketRow } from '../storage/rows.ts'
+import { isUnsettled } from '../decide/session-draft.ts'
+import type {
+  AssumptionRow,
+  InputRow,
+  ProjectRow,
+  QuestionRow,
+  RequestRow,
+  SessionRow,
+  TicketRow,
+} from '../storage/rows.ts'
 
 /** A project as clients see it: of its environment only the names. */
 export function viewProject(row: ProjectRow): Project {
@@ -18,6 +28,10 @@ export function viewProject(row: ProjectRow): Project {
     setupLimit: row.setupLimit,
     window: row.window,
     ...(row.maxSessions === null ? {} : { maxSessions: row.maxSessions }),
+    sources: [...row.sources],
+    planner: row.planner,
+    ...(row.skill === null ? {} : { skill: row.skill }),
+    notify: [...row.notify],
     envNames: Object.keys(row.env).sort(),
     createdAt: row.createdAt,
   }
@@ -46,6 +60,7 @@ export type SessionJoin = {
   projectName: string
   queuedInputs: number
   openRequests: number
+  openQuestions: number
   lastSeq: number
 }
 
@@ -64,6 +79,7 @@ export function viewSession(row: SessionRow, join: SessionJoin): Session {
     permission: row.permission,
     conversation: row.conversation,
     state: row.state,
+    stateSince: row.stateSince,
     reason: row.reason,
     hint: row.hint,
     agent: row.agent,
@@ -72,7 +88,9 @@ export function viewSession(row: SessionRow, join: SessionJoin): Session {
     ...(row.pending === null ? {} : { pending: row.pending }),
     workspace: row.workspace,
     parkAt: row.parkAt,
-    openQuestions: 0,
+    openQuestions: join.openQuestions,
+    progress: row.progress,
+    outcome: row.outcome,
     openRequests: join.openRequests,
     queuedInputs: join.queuedInputs,
     turn: row.turn,
@@ -131,5 +149,62 @@ export function viewRequest(
     turn: row.turn,
     createdAt: row.createdAt,
     answeredAt: row.answeredAt,
+  }
+}
+
+/** Whether clients that follow the records hold the question. */
+export const isOpenQuestion = isUnsettled
+
+export function viewQuestion(
+  row: QuestionRow,
+  join: { ticketKey: TicketKey; projectName: string },
+): Question {
+  return {
+    id: row.id,
+    key: row.key,
+    session: row.sessionId,
+    ticket: join.ticketKey,
+    ticketId: row.ticketId,
+    project: join.projectName,
+    projectId: row.projectId,
+    question: row.question,
+    context: row.context,
+    options: [...row.options],
+    multiple: row.multiple,
+    urgency: row.urgency,
+    state: row.state,
+    heldBy: row.heldBy,
+    draft: row.draft,
+    answer: row.answer,
+    undoUntil: row.undoUntil,
+    input: row.inputId,
+    overturned: row.overturned,
+    turn: row.turn,
+    createdAt: row.createdAt,
+    reachedPersonAt: row.reachedPersonAt,
+    answeredAt: row.answeredAt,
+  }
+}
+
+export function viewAssumption(
+  row: AssumptionRow,
+  join: { ticketKey: TicketKey; projectName: string },
+): Assumption {
+  return {
+    id: row.id,
+    session: row.sessionId,
+    ticket: join.ticketKey,
+    ticketId: row.ticketId,
+    project: join.projectName,
+    projectId: row.projectId,
+    assumption: row.assumption,
+    reason: row.reason,
+    alternatives: [...row.alternatives],
+    reversibleBy: row.reversibleBy,
+    state: row.state,
+    text: row.text,
+    turn: row.turn,
+    createdAt: row.createdAt,
+    reviewedAt: row.reviewedAt,
   }
 }

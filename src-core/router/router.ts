@@ -24,6 +24,7 @@ export function createRouter(core: Core, log: Log) {
   })
   const { host, projects, tickets, sessions, requests, inputs, settings } = core.calls
   const { timeline, records, agents } = core.calls
+  const { questions, assumptions, inbox } = core.calls
   return os.router({
     host: {
       info: os.host.info.handler(answer(host.info)),
@@ -60,6 +61,21 @@ export function createRouter(core: Core, log: Log) {
       allow: os.requests.allow.handler(answer(requests.allow)),
       deny: os.requests.deny.handler(answer(requests.deny)),
     },
+    questions: {
+      list: os.questions.list.handler(answer(questions.list)),
+      show: os.questions.show.handler(answer(questions.show)),
+      answer: os.questions.answer.handler(answer(questions.answer)),
+      decline: os.questions.decline.handler(answer(questions.decline)),
+      undo: os.questions.undo.handler(answer(questions.undo)),
+      sendNow: os.questions.sendNow.handler(answer(questions.sendNow)),
+      overturn: os.questions.overturn.handler(answer(questions.overturn)),
+    },
+    assumptions: {
+      list: os.assumptions.list.handler(answer(assumptions.list)),
+      confirm: os.assumptions.confirm.handler(answer(assumptions.confirm)),
+      overturn: os.assumptions.overturn.handler(answer(assumptions.overturn)),
+    },
+    inbox: { list: os.inbox.list.handler(answer(inbox.list)) },
     inputs: {
       show: os.inputs.show.handler(answer(inputs.show)),
       edit: os.inputs.edit.handler(answer(inputs.edit)),

@@ -4,11 +4,12 @@ import { isLive } from '../decide/session-states.ts'
 import type { Storage } from '../storage/port.ts'
 import type { LeaseRow, ProjectRow, SessionRow } from '../storage/rows.ts'
 
-/** What of the rows is asked for all the time, in memory: live sessions, queued inputs, open requests, leases to reap, projects. */
+/** What of the rows is asked for all the time, in memory: live sessions, queued inputs, open requests and questions, leases to reap, projects. */
 export class LiveIndex {
   readonly #sessions = new Map<string, SessionRow>()
   readonly #queued = new Map<string, Set<string>>()
   readonly #requests = new Map<string, Set<string>>()
+  readonly #questions = new Map<string, Set<string>>()
   readonly #unreaped = new Map<string, LeaseRow>()
   readonly #projects = new Map<string, ProjectRow>()
 
@@ -24,6 +25,9 @@ export class LiveIndex {
     }
     for (const row of await storage.rows({ table: 'request', where: { state: 'open' } })) {
       setOf(this.#requests, row.sessionId).add(row.id)
+    }
+    for (const row of await storage.rows({ table: 'question', where: { state: 'open' } })) {
+      setOf(this.#questions, row.sessionId).add(row.id)
     }
     for (const row of await storage.rows({ table: 'lease', where: { reaped: false } })) {
       if (row.endedAt !== null) this.#unreaped.set(row.id, row)
@@ -48,12 +52,17 @@ export class LiveIndex {
           if (each.row.state === 'open') setOf(this.#requests, each.row.sessionId).add(each.row.id)
           else this.#requests.get(each.row.sessionId)?.delete(each.row.id)
           break
+        case 'question':
+          if (each.row.state === 'open') setOf(this.#questions, each.row.sessionId).add(each.row.id)
+          else this.#questions.get(each.row.sessionId)?.delete(each.row.id)
+          break
         case 'lease':
           if (each.row.endedAt !== null && !each.row.reaped) {
             this.#unreaped.set(each.row.id, each.row)
           } else this.#unreaped.delete(each.row.id)
           break
         case 'ticket':
+        case 'assumption':
           break
       }
     }
@@ -63,6 +72,7 @@ export class LiveIndex {
       this.#sessions.delete(id)
       this.#queued.delete(id)
       this.#requests.delete(id)
+      this.#questions.delete(id)
       for (const lease of this.#unreaped.values()) {
         if (lease.sessionId === id) this.#unreaped.delete(lease.id)
       }
@@ -84,6 +94,10 @@ export class LiveIndex {
 
   openRequests(session: string): number {
     return this.#requests.get(session)?.size ?? 0
+  }
+
+  openQuestions(session: string): number {
+    return this.#questions.get(session)?.size ?? 0
   }
 
   /** Ended leases whose processes may still be there. */

@@ -70,6 +70,8 @@ export type RowQuery<T extends TableName> = {
   /** Only rows changed after this change number. */
   changedAfter?: number
   limit?: number
+  /** With a limit: the newest ones, still oldest first. */
+  newest?: boolean
 }
 
 export type Deletion = { change: number; table: TableName; id: string }

@@ -1,27 +1,40 @@
 import type { RequestFacts, SessionGrant } from '../../src-shared/agent-wire.ts'
 import type {
   AgentId,
+  AssumptionId,
   BlobId,
   DeliveryId,
   InputId,
   Instant,
   LeaseId,
   ProjectId,
+  QuestionId,
   RequestId,
   SessionId,
   TicketId,
   TicketKey,
 } from '../../src-shared/ids.ts'
 import type {
+  AssumptionState,
+  PlannerDraft,
+  QuestionAnswer,
+  QuestionOption,
+  QuestionState,
+  Urgency,
+} from '../../src-shared/questions.ts'
+import type {
   Author,
   InputImage,
   InputKind,
   InputState,
+  NotificationKind,
   PermissionMode,
+  Progress,
   RequestState,
   RuntimeName,
   SessionState,
   Stage,
+  StageOutcome,
   TicketStatus,
   ToolKind,
   Usage,
@@ -42,6 +55,11 @@ export type ProjectRow = {
   env: Readonly<Record<string, string>>
   window: string
   maxSessions: number | null
+  sources: readonly string[]
+  /** The planner tries to answer its questions first. */
+  planner: boolean
+  skill: string | null
+  notify: readonly NotificationKind[]
   /** The number of the next ticket. */
   nextNumber: number
   createdAt: Instant
@@ -56,6 +74,8 @@ export type TicketRow = {
   status: TicketStatus
   stage: Stage
   priority: number
+  /** How many questions were asked for it; numbers the next one. */
+  questions: number
   createdAt: Instant
   updatedAt: Instant
 }
@@ -71,6 +91,7 @@ export type SessionRow = {
   permission: PermissionMode
   conversation: string | null
   state: SessionState
+  stateSince: Instant
   reason: string
   hint: string
   /** The lease that runs it now; null while no agent holds it. */
@@ -90,6 +111,10 @@ export type SessionRow = {
   pending: 'interrupt' | 'stop' | 'finish' | null
   /** What a person allowed for the rest of the session. */
   grants: readonly SessionGrant[]
+  /** What the agent reported last. */
+  progress: Progress | null
+  /** How the agent said that its stage ended; null again from the next message on. */
+  outcome: StageOutcome | null
   costUsd: number
   usage: Usage
   contextTokens: number | null
@@ -143,6 +168,60 @@ export type RequestRow = {
   answeredAt: Instant | null
 }
 
+export type QuestionRow = {
+  id: QuestionId
+  sessionId: SessionId
+  ticketId: TicketId
+  projectId: ProjectId
+  /** The ticket's key and a number. */
+  key: string
+  question: string
+  context: string | null
+  options: readonly QuestionOption[]
+  multiple: boolean
+  urgency: Urgency
+  state: QuestionState
+  heldBy: 'planner' | 'person'
+  /**
+   * `runs`: the planner tries, or is about to. `left`: nobody waits for it any more, and its processes may still be
+   * there. `over`: they are not, or it never began.
+   */
+  planner: 'runs' | 'left' | 'over'
+  /** Of the marker of everything that the planner starts. */
+  nonce: string
+  draft: PlannerDraft | null
+  answer: QuestionAnswer | null
+  /** The answer is held until then; `held` says what comes of it. */
+  undoUntil: Instant | null
+  held: { sendNow: boolean; resume: boolean } | null
+  /** The input that carries the answer. */
+  inputId: InputId | null
+  overturned: QuestionAnswer | null
+  /** Why it was withdrawn. */
+  withdrawn: string | null
+  turn: number | null
+  createdAt: Instant
+  reachedPersonAt: Instant | null
+  answeredAt: Instant | null
+}
+
+export type AssumptionRow = {
+  id: AssumptionId
+  sessionId: SessionId
+  ticketId: TicketId
+  projectId: ProjectId
+  assumption: string
+  reason: string
+  alternatives: readonly string[]
+  reversibleBy: string | null
+  state: AssumptionState
+  /** The correction. */
+  text: string | null
+  turn: number | null
+  createdAt: Instant
+  reviewedAt: Instant | null
+}
+
 /** One agent's hold on one session. The token grows with each lease of a session: the greatest one counts. */
 export type LeaseRow = {
   id: LeaseId
@@ -165,6 +244,8 @@ type Tables = {
   session: SessionRow
   input: InputRow
   request: RequestRow
+  question: QuestionRow
+  assumption: AssumptionRow
   lease: LeaseRow
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { BlobId, type CommandId, type SessionId } from '../../src-shared/ids.ts'
+import { BlobId, type CommandId, type SessionId, TicketKey } from '../../src-shared/ids.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
 import type { Storage } from './port.ts'
 import {
@@ -53,7 +53,22 @@ export function testStoragePort(name: string, open: () => Promise<Storage>): voi
       expect(await storage.rows({ table: 'request', where: { state: 'open' } })).toEqual([
         { ...world.request, version: 1, change: 1 },
       ])
+      for (const table of ['question', 'assumption'] as const) {
+        const row = { ...world[table], version: 1, change: 1 }
+        expect(await storage.row(table, row.id)).toEqual(row)
+      }
       expect(await storage.row('ticket', 'nobody')).toBeUndefined()
+    })
+
+    it('gives the first rows of a limit, or the newest ones, oldest first', async () => {
+      const more = ['SHOP-2', 'SHOP-3'].map((key) =>
+        ticketRow(world.project, { key: TicketKey.parse(key) }),
+      )
+      await committed(commitOf({ puts: more.map((row) => ({ table: 'ticket', row })) }))
+      const keys = async (query: { limit: number; newest?: boolean }) =>
+        (await storage.rows({ table: 'ticket', ...query })).map(({ key }) => key)
+      expect(await keys({ limit: 2 })).toEqual(['SHOP-1', 'SHOP-2'])
+      expect(await keys({ limit: 2, newest: true })).toEqual(['SHOP-2', 'SHOP-3'])
     })
 
     it('counts versions and changes, and answers with the rows as stored', async () => {
@@ -330,6 +345,8 @@ export function testStoragePort(name: string, open: () => Promise<Storage>): voi
       expect(new Set(gone.map(({ table, id }) => `${table} ${id}`))).toEqual(
         new Set([
           `ticket ${ticket.id}`,
+          `question ${world.question.id}`,
+          `assumption ${world.assumption.id}`,
           `session ${session.id}`,
           `input ${input.id}`,
           `request ${request.id}`,

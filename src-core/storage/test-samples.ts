@@ -1,8 +1,10 @@
 import { v7 } from 'uuid'
 import type {
+  AssumptionId,
   InputId,
   LeaseId,
   ProjectId,
+  QuestionId,
   RequestId,
   SessionId,
   TicketId,
@@ -10,7 +12,16 @@ import type {
 import { AgentId, TicketKey } from '../../src-shared/ids.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
 import type { Commit } from './port.ts'
-import type { InputRow, LeaseRow, ProjectRow, RequestRow, SessionRow, TicketRow } from './rows.ts'
+import type {
+  AssumptionRow,
+  InputRow,
+  LeaseRow,
+  ProjectRow,
+  QuestionRow,
+  RequestRow,
+  SessionRow,
+  TicketRow,
+} from './rows.ts'
 
 /** Rows and commits for tests of what lies over or under the storage port. */
 
@@ -47,6 +58,10 @@ export const projectRow = (parts: Partial<ProjectRow> = {}): ProjectRow => ({
   env: { TOKEN: 'a "quoted" value' },
   window: '10m',
   maxSessions: null,
+  sources: ['README*', 'docs/**/*.md'],
+  planner: true,
+  skill: null,
+  notify: ['question', 'request', 'ended'],
   nextNumber: 1,
   createdAt: AT,
   ...parts,
@@ -61,6 +76,7 @@ export const ticketRow = (project: ProjectRow, parts: Partial<TicketRow> = {}): 
   status: 'Ready',
   stage: 'implement',
   priority: 3,
+  questions: 0,
   createdAt: AT,
   updatedAt: AT,
   ...parts,
@@ -77,6 +93,7 @@ export const sessionRow = (ticket: TicketRow, parts: Partial<SessionRow> = {}): 
   permission: 'full',
   conversation: null,
   state: 'queued',
+  stateSince: AT,
   reason: '',
   hint: '',
   leaseId: null,
@@ -91,6 +108,8 @@ export const sessionRow = (ticket: TicketRow, parts: Partial<SessionRow> = {}): 
   turnCut: false,
   pending: null,
   grants: [],
+  progress: null,
+  outcome: null,
   costUsd: 0.1,
   usage: { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4 },
   contextTokens: null,
@@ -141,6 +160,58 @@ export const requestRow = (session: SessionRow, parts: Partial<RequestRow> = {})
   ...parts,
 })
 
+export const questionRow = (
+  session: SessionRow,
+  parts: Partial<QuestionRow> = {},
+): QuestionRow => ({
+  id: newId<QuestionId>(),
+  sessionId: session.id,
+  ticketId: session.ticketId,
+  projectId: session.projectId,
+  key: 'SHOP-1-Q1',
+  question: 'Which “colour”?',
+  context: 'The page has none.',
+  options: [{ label: 'Blue', detail: 'As the logo.', recommended: true }],
+  multiple: false,
+  urgency: 'normal',
+  state: 'open',
+  heldBy: 'person',
+  planner: 'over',
+  nonce: '0123456789abcdef',
+  draft: null,
+  answer: null,
+  undoUntil: null,
+  held: null,
+  inputId: null,
+  overturned: null,
+  withdrawn: null,
+  turn: 1,
+  createdAt: AT,
+  reachedPersonAt: AT,
+  answeredAt: null,
+  ...parts,
+})
+
+export const assumptionRow = (
+  session: SessionRow,
+  parts: Partial<AssumptionRow> = {},
+): AssumptionRow => ({
+  id: newId<AssumptionId>(),
+  sessionId: session.id,
+  ticketId: session.ticketId,
+  projectId: session.projectId,
+  assumption: 'The button is blue.',
+  reason: 'The others are.',
+  alternatives: ['It is green.'],
+  reversibleBy: 'One line of CSS.',
+  state: 'open',
+  text: null,
+  turn: 1,
+  createdAt: AT,
+  reviewedAt: null,
+  ...parts,
+})
+
 export const leaseRow = (session: SessionRow, parts: Partial<LeaseRow> = {}): LeaseRow => ({
   id: newId<LeaseId>(),
   sessionId: session.id,
@@ -162,6 +233,8 @@ export function smallWorld() {
   const session = sessionRow(ticket)
   const input = inputRow(session)
   const request = requestRow(session)
+  const question = questionRow(session)
+  const assumption = assumptionRow(session)
   const lease = leaseRow(session)
   const commit = commitOf({
     puts: [
@@ -170,10 +243,12 @@ export function smallWorld() {
       { table: 'session', row: session },
       { table: 'input', row: input },
       { table: 'request', row: request },
+      { table: 'question', row: question },
+      { table: 'assumption', row: assumption },
       { table: 'lease', row: lease },
     ],
   })
-  return { project, ticket, session, input, request, lease, commit }
+  return { project, ticket, session, input, request, question, assumption, lease, commit }
 }
 
 export const textBody = (text: string, turn = 1): EventBody => ({

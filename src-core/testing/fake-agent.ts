@@ -302,6 +302,8 @@ export const answerProbe: ProbeAnswer = (probe) => {
       return { kind: 'reap', ended: [] }
     case 'workspace.remove':
       return { kind: 'workspace.remove', removed: true }
+    case 'planner':
+      return undefined
     case 'workspace.push':
       return { kind: 'workspace.push', commit: 'd'.repeat(40), notices: [] }
   }

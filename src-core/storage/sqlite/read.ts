@@ -34,10 +34,12 @@ export function readRows<T extends TableName>(sql: Statements, query: RowQuery<T
   }
   if (query.changedAfter !== undefined) test('change > ?', query.changedAfter)
   const where = tests.length === 0 ? '' : ` WHERE ${tests.join(' AND ')}`
-  const found = sql.all(`${table.select}${where} ORDER BY number LIMIT ?`, [
+  const order = query.newest === true ? 'DESC' : 'ASC'
+  const found = sql.all(`${table.select}${where} ORDER BY number ${order} LIMIT ?`, [
     ...values,
     query.limit ?? -1,
   ])
+  if (query.newest === true) found.reverse()
   return found.map((record) => table.decode(record) as StoredRow<T>)
 }
 
