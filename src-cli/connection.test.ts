@@ -6,7 +6,7 @@ import { implement } from '@orpc/server'
 import { RPCHandler } from '@orpc/server/ws'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { contract, type HostInfo } from '../src-shared/contract.ts'
+import { CONTRACT_VERSION, contract, type HostInfo } from '../src-shared/contract.ts'
 import { connectToHost } from './connection.ts'
 import { dataFolder } from './data-folder.ts'
 
@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 
 const info: HostInfo = {
-  contract: 1,
+  contract: CONTRACT_VERSION,
   version: '9.9.9',
   kind: 'headless',
   dataDir: '/d',

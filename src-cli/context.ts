@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { BalletError } from '../src-shared/refusal.ts'
 import type { Client, Connection } from './connection.ts'
 import { dataFolder } from './data-folder.ts'
@@ -73,13 +74,34 @@ export function notEmpty(text: string): string {
 
 /** The text of an argument or option; `-` stands for the standard input. */
 export async function textOrStdin(text: string, world: World, limit: number): Promise<string> {
-  const whole = text === '-' ? await world.readStdin(limit) : text
-  if (whole.length > limit) {
-    throw new UsageError({
-      code: 'usage.value',
-      message: `The text has ${whole.length} characters; ${limit} is the most.`,
-      hint: 'Put the rest into a file of the repository and name the file.',
-    })
+  return notLonger(text === '-' ? await world.readStdin(limit) : text, limit)
+}
+
+function notLonger(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  throw new UsageError({
+    code: 'usage.value',
+    message: `The text has ${text.length} characters; ${limit} is the most.`,
+    hint: 'Put the rest into a file of the repository and name the file.',
+  })
+}
+
+/** Like `textOrStdin`; a text that begins with `@` names a file that holds it. */
+export async function textOfFile(given: string, world: World, limit: number): Promise<string> {
+  if (!given.startsWith('@')) return textOrStdin(given, world, limit)
+  const path = given.slice(1)
+  let bytes: Uint8Array
+  try {
+    bytes = await world.readFile(resolve(world.cwd, path))
+  } catch (error) {
+    throw new UsageError(
+      {
+        code: 'usage.value',
+        message: `The file ${JSON.stringify(path)} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        hint: 'Name a file that can be read, or give the text itself.',
+      },
+      { cause: error },
+    )
   }
-  return whole
+  return notLonger(new TextDecoder().decode(bytes), limit)
 }

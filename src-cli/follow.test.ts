@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { TimelineFollow } from '../src-shared/contract.ts'
 import type { TimelineEvent } from '../src-shared/timeline.ts'
+import { HOST_BACK_LIMIT_MS } from './across-hosts.ts'
 import type { Client, Connection } from './connection.ts'
-import { type FollowOptions, followTimeline, HOST_BACK_LIMIT_MS, readTimeline } from './follow.ts'
+import { type FollowOptions, followTimeline, readTimeline } from './follow.ts'
 import { fakeConnection, session, stateEvent, textEvent, turnEndEvent } from './test-world.ts'
 
 type Asked = { after: number; live: Record<string, number>; waitMs?: number }

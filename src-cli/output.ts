@@ -1,6 +1,9 @@
+import type { Assumption, Question } from '../src-shared/questions.ts'
 import type { Agent, Input, Project, Request, Session, Ticket } from '../src-shared/records.ts'
 import { plainText } from './plain-text.ts'
+import { questionFields } from './question-fields.ts'
 import { type Column, fields, table } from './table.ts'
+import { progressText } from './timeline-questions.ts'
 import type { Terminal, World } from './world.ts'
 
 type Shown = {
@@ -9,6 +12,8 @@ type Shown = {
   session: Session
   input: Input
   request: Request
+  question: Question
+  assumption: Assumption
   agent: Agent
 }
 export type RecordKind = keyof Shown
@@ -114,6 +119,30 @@ const columns: { [K in RecordKind]: readonly Column<Shown[K]>[] } = {
     { head: 'TOOL', cell: ({ name }) => name },
     { head: 'WHAT', cell: ({ title }) => title },
   ],
+  question: [
+    { head: 'KEY', cell: ({ key }) => key },
+    {
+      head: 'STATE',
+      cell: ({ state, heldBy }) => (state === 'open' && heldBy === 'planner' ? 'planner' : state),
+    },
+    { head: 'URGENCY', cell: ({ urgency }) => urgency },
+    { head: 'BY', cell: ({ answer }) => answer?.author ?? '' },
+    { head: 'AT', cell: ({ createdAt }) => createdAt },
+    {
+      head: 'QUESTION',
+      cell: ({ question, answer }) => (answer === null ? question : `${question} → ${answer.text}`),
+    },
+  ],
+  assumption: [
+    { head: 'ID', cell: ({ id }) => id },
+    { head: 'TICKET', cell: ({ ticket }) => ticket },
+    { head: 'STATE', cell: ({ state }) => state },
+    { head: 'AT', cell: ({ createdAt }) => createdAt },
+    {
+      head: 'ASSUMPTION',
+      cell: ({ assumption, reason }) => `${assumption} (${reason})`,
+    },
+  ],
   agent: [
     { head: 'ID', cell: ({ id }) => id },
     { head: 'STATE', cell: ({ state }) => state },
@@ -141,8 +170,12 @@ const describe: { [K in RecordKind]: (record: Shown[K]) => (readonly [string, st
     ['set-up limit', project.setup === undefined ? '' : project.setupLimit],
     ['environment', project.envNames.join(', ')],
     ['window', project.window],
+    ['sources', plainText(project.sources.join(', '))],
+    ['planner', project.planner ? 'on' : 'off'],
+    ['notifications', project.notify.join(', ')],
     ['sessions at once', project.maxSessions === undefined ? '' : String(project.maxSessions)],
     ['created', project.createdAt],
+    ['skill', project.skill === undefined ? '' : `\n\n${plainText(project.skill)}`],
   ],
   ticket: (ticket) => [
     ['key', ticket.key],
@@ -164,6 +197,9 @@ const describe: { [K in RecordKind]: (record: Shown[K]) => (readonly [string, st
     ['state', session.state],
     ['reason', plainText(session.reason)],
     ['next', plainText(session.hint)],
+    ['progress', session.progress === null ? '' : progressText(session.progress)],
+    ['outcome', session.outcome ?? ''],
+    ['open questions', session.openQuestions === 0 ? '' : String(session.openQuestions)],
     ['agent', session.agent ?? ''],
     ['runtime', [session.runtime, session.runtimeVersion ?? ''].join(' ').trim()],
     ['model', plainText(session.model ?? '')],
@@ -199,6 +235,20 @@ const describe: { [K in RecordKind]: (record: Shown[K]) => (readonly [string, st
     ['asked', request.createdAt],
     ['answered', request.answeredAt ?? ''],
     ['input', plainText(request.input)],
+  ],
+  question: questionFields,
+  assumption: (assumption) => [
+    ['id', assumption.id],
+    ['ticket', assumption.ticket],
+    ['session', assumption.session],
+    ['state', assumption.state],
+    ['assumption', plainText(assumption.assumption)],
+    ['reason', plainText(assumption.reason)],
+    ['alternatives', plainText(assumption.alternatives.join('; '))],
+    ['undone by', plainText(assumption.reversibleBy ?? '')],
+    ['correction', plainText(assumption.text ?? '')],
+    ['recorded', assumption.createdAt],
+    ['looked over', assumption.reviewedAt ?? ''],
   ],
   agent: (agent) => [
     ['id', agent.id],

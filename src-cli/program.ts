@@ -1,8 +1,11 @@
 import { Command, type CommanderError } from 'commander'
+import { addAssumptionCommands } from './commands/assumption.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addHostCommands } from './commands/host.ts'
+import { addInboxCommands } from './commands/inbox.ts'
 import { addInputCommands } from './commands/input.ts'
 import { addProjectCommands } from './commands/project.ts'
+import { addQuestionCommands } from './commands/question.ts'
 import { addRequestCommands } from './commands/request.ts'
 import { addServeCommand } from './commands/serve.ts'
 import { addSessionCommands } from './commands/session.ts'
@@ -74,6 +77,9 @@ function createProgram(world: World, isJson: boolean): Command {
   addSessionCommands(program, run)
   addSteeringCommands(program, run)
   addInputCommands(program, run)
+  addInboxCommands(program, run)
+  addQuestionCommands(program, run)
+  addAssumptionCommands(program, run)
   addRequestCommands(program, run)
   addHostCommands(program, run)
   addSettingsCommands(program, run)

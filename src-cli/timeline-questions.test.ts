@@ -64,7 +64,7 @@ it('tells what the planner came to, with the passages, also those that are not t
 })
 
 it('tells who answered, how, and what a correction replaced', () => {
-  const answered = {
+  const answered: EventBody = {
     kind: 'question.answered',
     ...asked,
     text: 'SQLite',
@@ -72,7 +72,7 @@ it('tells who answered, how, and what a correction replaced', () => {
     citations: [],
     declined: false,
     author: 'person',
-  } as const
+  }
   expect(text(answered)).toBe('✓ SHOP-1-Q2 answered by person: SQLite')
   expect(text({ ...answered, author: 'planner', citations: [citation] })).toBe(
     '✓ SHOP-1-Q2 answered by planner: SQLite\n  docs/storage.md:7, Storage: “SQLite only”',

@@ -16,6 +16,15 @@ export function parsedNumber<S extends z.ZodType>(schema: S): (text: string) => 
   }
 }
 
+/** Like `parsed`, for names with commas between; an empty text gives none. */
+export function parsedNames<S extends z.ZodType>(schema: S): (text: string) => z.output<S> {
+  return (text) =>
+    check(
+      schema,
+      text.split(',').flatMap((name) => name.trim() || []),
+    )
+}
+
 /** Like `parsed`; an empty text, which stands for nothing, stays one. */
 export function orNothing<S extends z.ZodType>(schema: S): (text: string) => z.output<S> | '' {
   return (text) => (text === '' ? '' : check(schema, text))

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { Settings } from '../../src-shared/settings.ts'
 import { ballet, input, project, testWorld, ticket } from '../test-world.ts'
 
 const PNG = Uint8Array.from(Buffer.from('89504e470d0a1a0a0000', 'hex'))
@@ -109,17 +110,25 @@ it('a ticket is edited; only some statuses can be given', async () => {
 })
 
 it('settings are shown and set by name', async () => {
-  const settings = { agents: 3, theme: 'system', passEnv: ['A'], runtimePaths: {} }
+  const settings = Settings.parse({ passEnv: ['A'] })
   const edit = asked(settings)
   const world = testWorld({ settings: { show: () => settings, edit: edit.call } })
   expect(await ballet(world, 'settings', 'show')).toBe(0)
   expect(world.out()).toMatch(/agents\s+3/)
+  expect(world.out()).toMatch(/planner\.enabled\s+on/)
   for (const [key, value] of [
     ['agents', '5'],
     ['theme', 'dark'],
     ['passEnv', 'A, B'],
     ['runtimePaths.claude-code', '/opt/claude'],
     ['runtimePaths.claude-code', ''],
+    ['notify', 'question,ended'],
+    ['notify', ''],
+    ['answerUndo', 'off'],
+    ['planner.enabled', 'on'],
+    ['planner.limitSeconds', '30'],
+    ['planner.costLimitUsd', '0.25'],
+    ['planner.model', ''],
   ] as const) {
     expect(await ballet(world, 'settings', 'set', key, value)).toBe(0)
   }
@@ -129,6 +138,13 @@ it('settings are shown and set by name', async () => {
     { passEnv: ['A', 'B'] },
     { runtimePaths: { 'claude-code': '/opt/claude' } },
     { runtimePaths: { 'claude-code': null } },
+    { notify: ['question', 'ended'] },
+    { notify: [] },
+    { answerUndo: false },
+    { planner: { enabled: true } },
+    { planner: { limitSeconds: 30 } },
+    { planner: { costLimitUsd: 0.25 } },
+    { planner: { model: null } },
   ])
   for (const [key, value] of [
     ['agents', '0'],
@@ -138,7 +154,60 @@ it('settings are shown and set by name', async () => {
     ['runtimePaths.claude-code', 'claude'],
     ['runtimePaths.other', '/opt/other'],
     ['colour', 'red'],
+    ['notify', 'everything'],
+    ['answerUndo', 'yes'],
+    ['planner', 'on'],
+    ['planner.toString', 'on'],
+    ['planner.limitSeconds', '1'],
+    ['planner.costLimitUsd', '1e9'],
   ] as const) {
     expect(await ballet(testWorld({}), 'settings', 'set', key, value)).toBe(2)
   }
+})
+
+it('a project gets sources, planner, skill and notifications', async () => {
+  const add = asked(project)
+  const edit = asked(project)
+  const world = testWorld(
+    { projects: { add: add.call, edit: edit.call } },
+    {
+      files: { '/home/person/work/skill.md': Buffer.from('Ask about taste.\n') },
+      stdin: 'from the pipe',
+    },
+  )
+  const made = ['project', 'add', '--name', 'n', '--repo', 'r']
+  const rest = ['--source', 'docs/**', '--source', '/srv/adr', '--no-planner', '--notify', 'ended']
+  expect(await ballet(world, ...made, ...rest, '--skill', '@skill.md')).toBe(0)
+  expect(await ballet(world, ...made)).toBe(0)
+  expect(add.calls).toMatchObject([
+    {
+      sources: ['docs/**', '/srv/adr'],
+      planner: false,
+      notify: ['ended'],
+      skill: 'Ask about taste.\n',
+    },
+    {},
+  ])
+  for (const key of ['sources', 'planner', 'notify', 'skill']) {
+    expect(add.calls[1]).not.toHaveProperty(key)
+  }
+  for (const words of [
+    ['--no-sources', '--planner', '--notify', ''],
+    ['--source', 'README.md', '--no-planner'],
+    ['--skill', 'Never ask.'],
+    ['--skill', '-'],
+    ['--skill', ''],
+  ]) {
+    expect(await ballet(world, 'project', 'edit', 'n', ...words)).toBe(0)
+  }
+  expect(edit.calls.map(({ commandId: _, ref: __, ...change }) => change)).toEqual([
+    { sources: [], planner: true, notify: [] },
+    { sources: ['README.md'], planner: false },
+    { skill: 'Never ask.' },
+    { skill: 'from the pipe' },
+    { skill: null },
+  ])
+  expect(await ballet(testWorld({}), ...made, '--notify', 'all')).toBe(2)
+  expect(await ballet(testWorld({}), ...made, '--skill', '@gone.md')).toBe(2)
+  expect(await ballet(testWorld({}), ...made, '--skill', 'x'.repeat(50_001))).toBe(2)
 })

@@ -2,7 +2,13 @@ import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import type { ProjectChange } from '../../src-shared/contract.ts'
 import { Reference } from '../../src-shared/ids.ts'
-import { PermissionMode, ProjectSettings, RuntimeName } from '../../src-shared/records.ts'
+import {
+  NotificationKind,
+  PermissionMode,
+  ProjectSettings,
+  RuntimeName,
+} from '../../src-shared/records.ts'
+import { type Context, textOfFile } from '../context.ts'
 import type { CommandRunner } from '../program.ts'
 import {
   assignment,
@@ -10,6 +16,7 @@ import {
   nothingToChange,
   orNothing,
   parsed,
+  parsedNames,
   parsedNumber,
 } from '../values.ts'
 
@@ -26,11 +33,26 @@ type AddOptions = {
   env?: Record<string, string>
   window?: string
   maxSessions?: number
+  source?: string[]
+  planner?: boolean
+  skill?: string
+  notify?: NotificationKind[]
 }
 
-type EditOptions = Partial<AddOptions> & { args?: boolean; unsetEnv?: string[] }
+type EditOptions = Partial<AddOptions> & {
+  args?: boolean
+  unsetEnv?: string[]
+  sources?: boolean
+}
 
 const { shape } = ProjectSettings
+
+const SKILL_LIMIT = 50_000
+const SOURCE =
+  'what the planner may read: a path or glob in the repository, or an absolute path; repeatable'
+const SKILL =
+  "the project's own words on when to assume and when to ask; @FILE reads a file, - the standard input"
+const NOTIFY = `desktop notifications that it makes: ${NotificationKind.options.join(', ')}, with commas between; empty for none`
 
 export function addProjectCommands(program: Command, run: CommandRunner): void {
   const project = program.command('project').description('the repositories that tickets work on')
@@ -82,14 +104,23 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
       'how many of its sessions may hold an agent at once',
       parsedNumber(shape.maxSessions.unwrap()),
     )
+    .option('--source <path>', SOURCE, collected)
+    .option('--no-planner', 'its questions go to people at once')
+    .option('--skill <text>', SKILL)
+    .option('--notify <kinds>', NOTIFY, parsedNames(shape.notify.unwrap()))
     .action(
-      run.steering(async ({ ask, print, world }, options: AddOptions) => {
-        const { arg, ...settings } = options
+      run.steering(async (context, options: AddOptions) => {
+        const { ask, print, world } = context
+        const { arg, source, planner, skill, ...settings } = options
+        const words = skill === undefined ? undefined : await skillText(context, skill)
         const made = await ask((client, limit) =>
           client.projects.add(
             {
               ...settings,
               ...(arg === undefined ? {} : { runtimeArgs: arg }),
+              ...(source === undefined ? {} : { sources: source }),
+              ...(planner === false ? { planner } : {}),
+              ...(words ? { skill: words } : {}),
               commandId: world.uuid(),
             },
             limit,
@@ -161,9 +192,19 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
       'how many of its sessions may hold an agent at once; 0 for no limit',
       parsedNumber(shape.maxSessions.unwrap().or(z.literal(0))),
     )
+    .option('--source <path>', `the whole list anew: ${SOURCE}`, collected)
+    .option('--no-sources', 'the planner reads nothing')
+    .option('--planner', 'the planner tries to answer its questions first')
+    .option('--no-planner', 'its questions go to people at once')
+    .option('--skill <text>', `${SKILL}; empty for none`)
+    .option('--notify <kinds>', NOTIFY, parsedNames(shape.notify.unwrap()))
     .action(
-      run.steering(async ({ ask, print, world }, options: EditOptions, ref: string) => {
-        const change = changeOf(options)
+      run.steering(async (context, options: EditOptions, ref: string) => {
+        const { ask, print, world } = context
+        const { skill } = options
+        const change = changeOf(
+          skill === undefined ? options : { ...options, skill: await skillText(context, skill) },
+        )
         if (Object.keys(change).length === 0) throw nothingToChange('project')
         const edited = await ask((client, limit) =>
           client.projects.edit({ ...change, ref, commandId: world.uuid() }, limit),
@@ -187,14 +228,24 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
 }
 
 function changeOf(options: EditOptions): ProjectChange {
-  const { arg, args, env, unsetEnv = [], maxSessions, branch, model, setup, ...fields } = options
+  const { arg, args, env, unsetEnv = [], maxSessions, source, sources, ...others } = options
+  const { branch, model, setup, skill, ...fields } = others
   const variables = { ...env, ...Object.fromEntries(unsetEnv.map((name) => [name, null])) }
-  const emptied = Object.entries({ branch, model, setup }).filter(([, text]) => text !== undefined)
+  const emptied = Object.entries({ branch, model, setup, skill }).filter(
+    ([, text]) => text !== undefined,
+  )
   return {
     ...fields,
     ...Object.fromEntries(emptied.map(([name, text]) => [name, text === '' ? null : text])),
     ...(args === false ? { runtimeArgs: [] } : arg === undefined ? {} : { runtimeArgs: arg }),
+    ...(sources === false ? { sources: [] } : source === undefined ? {} : { sources: source }),
     ...(Object.keys(variables).length === 0 ? {} : { env: variables }),
     ...(maxSessions === undefined ? {} : { maxSessions: maxSessions === 0 ? null : maxSessions }),
   }
+}
+
+/** The project's own words; empty for none. What does not fit is a usage error. */
+async function skillText({ world }: Context, given: string): Promise<string> {
+  const text = await textOfFile(given, world, SKILL_LIMIT)
+  return text.trim() === '' ? '' : text
 }

@@ -6,7 +6,8 @@ import { plainText } from '../plain-text.ts'
 import type { CommandRunner } from '../program.ts'
 import { fields } from '../table.ts'
 
-const KEYS = 'agents, theme, passEnv, or runtimePaths.<runtime>'
+const KEYS =
+  'agents, theme, passEnv, notify, answerUndo, planner.<enabled, runtime, model, limitSeconds or costLimitUsd>, or runtimePaths.<runtime>'
 
 export function addSettingsCommands(program: Command, run: CommandRunner): void {
   const settings = program.command('settings').description('the settings of the data folder')
@@ -26,7 +27,10 @@ export function addSettingsCommands(program: Command, run: CommandRunner): void 
     .command('set')
     .description('change one of them')
     .argument('<key>', KEYS)
-    .argument('<value>', 'for passEnv: names with commas between; empty: none, or look for it')
+    .argument(
+      '<value>',
+      'for passEnv and notify: names with commas between; on or off; empty: none, or look for it',
+    )
     .action(
       run.steering(async ({ ask, print, world }, _options, key: string, value: string) => {
         const change = changeOf(key, value)
@@ -50,15 +54,18 @@ function changeOf(key: string, value: string): SettingsChange {
 }
 
 function rawChange(key: string, value: string): Record<string, unknown> {
-  const [group, runtime] = key.split('.')
-  if (key === 'agents') return { agents: /^\d{1,3}$/.test(value) ? Number(value) : value }
+  const [group, field = ''] = key.split('.')
+  if (key === 'agents') return { agents: numberOf(value) }
   if (key === 'theme') return { theme: value }
-  if (key === 'passEnv') {
-    return { passEnv: value.split(',').flatMap((name) => name.trim() || []) }
+  if (key === 'passEnv' || key === 'notify') return { [key]: namesOf(value) }
+  if (key === 'answerUndo') return { answerUndo: switchOf(value) }
+  if (group === 'planner' && Object.hasOwn(plannerFields, field)) {
+    const read = plannerFields[field as keyof typeof plannerFields]
+    return { planner: { [field]: read(value) } }
   }
-  const name = RuntimeName.safeParse(runtime)
+  const name = RuntimeName.safeParse(field)
   if (group === 'runtimePaths' && name.success) {
-    return { runtimePaths: { [name.data]: value === '' ? null : value } }
+    return { runtimePaths: { [name.data]: orNull(value) } }
   }
   throw new UsageError({
     code: 'usage.value',
@@ -67,14 +74,46 @@ function rawChange(key: string, value: string): Record<string, unknown> {
   })
 }
 
-function describe({ agents, theme, passEnv, runtimePaths }: Settings): string[] {
+const namesOf = (value: string) => value.split(',').flatMap((name) => name.trim() || [])
+const orNull = (value: string) => (value === '' ? null : value)
+const numberOf = (value: string) => (/^\d{1,6}(\.\d{1,4})?$/.test(value) ? Number(value) : value)
+
+function switchOf(value: string): boolean {
+  if (value === 'on' || value === 'off') return value === 'on'
+  throw new UsageError({
+    code: 'usage.value',
+    message: `${JSON.stringify(value)} is neither on nor off.`,
+    hint: 'Use on or off.',
+  })
+}
+
+/** How the value of each field of the planner's settings is read; the contract says what fits. */
+const plannerFields: Record<keyof Settings['planner'], (value: string) => unknown> = {
+  enabled: switchOf,
+  runtime: (value) => value,
+  model: orNull,
+  limitSeconds: numberOf,
+  costLimitUsd: numberOf,
+}
+
+function describe(settings: Settings): string[] {
+  const { agents, theme, passEnv, notify, answerUndo, planner, runtimePaths } = settings
   return fields([
     ['agents', String(agents)],
     ['theme', theme],
     ['passEnv', passEnv.join(',')],
+    ['notify', notify.join(',')],
+    ['answerUndo', onOff(answerUndo)],
+    ['planner.enabled', onOff(planner.enabled)],
+    ['planner.runtime', planner.runtime],
+    ['planner.model', plainText(planner.model ?? '')],
+    ['planner.limitSeconds', String(planner.limitSeconds)],
+    ['planner.costLimitUsd', String(planner.costLimitUsd)],
     ...RuntimeName.options.map((name): [string, string] => [
       `runtimePaths.${name}`,
       plainText(runtimePaths[name] ?? ''),
     ]),
   ])
 }
+
+const onOff = (is: boolean) => (is ? 'on' : 'off')
