@@ -3,6 +3,7 @@ import { rename, writeFile } from 'node:fs/promises'
 import { type BrowserWindow, type Rectangle, screen } from 'electron'
 import { z } from 'zod'
 import type { Log } from '../src-core/index.ts'
+import { fitInto } from './fit.ts'
 
 const SAVE_AFTER_MS = 500
 export const SMALLEST = { width: 640, height: 420 }
@@ -17,15 +18,21 @@ const Place = z.object({
 })
 type Place = z.infer<typeof Place>
 
-/** Where the window was last, if that is still on a screen; else only a size. */
+/** Where the window was last, if that is still on a screen; else only a size. Never larger than its screen. */
 export function readPlace(file: string): Partial<Place> & { width: number; height: number } {
   try {
     const place = Place.parse(JSON.parse(readFileSync(file, 'utf8')))
-    if (isOnAScreen(place)) return place
+    if (isOnAScreen(place)) {
+      return { ...place, ...fitInto(place, screen.getDisplayMatching(place).workArea) }
+    }
   } catch {
     // The first start, or a file that says nothing useful: the default is as good.
   }
-  return DEFAULT_SIZE
+  const { width, height } = screen.getPrimaryDisplay().workArea
+  return {
+    width: Math.min(DEFAULT_SIZE.width, width),
+    height: Math.min(DEFAULT_SIZE.height, height),
+  }
 }
 
 /** Keeps the window's place in the file while a person moves it. */
