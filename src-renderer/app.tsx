@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'react'
 import { runDemo } from './commands.ts'
 import { Guard } from './features/shell/guard.tsx'
 import { Shell } from './features/shell/shell.tsx'
+import { takeDemoRequest } from './stores/demo.ts'
 import { loadKept } from './stores/kept.ts'
-import { bridge } from './sync/bridge.ts'
 import { type Client, ClientProvider } from './sync/client.ts'
 import { followRecords, recordsStore, useRecords } from './sync/records.ts'
 import { Timelines } from './sync/timeline.ts'
@@ -20,13 +20,9 @@ function Start() {
   )
 }
 
-/** The demo is asked for once, however often the window is loaded again. */
 function useRequestedDemo(client: Client, ready: boolean): void {
   useEffect(() => {
-    if (!ready || bridge()?.demoRequested !== true) return
-    if (sessionStorage.getItem('ballet.demo') !== null) return
-    sessionStorage.setItem('ballet.demo', 'asked')
-    void runDemo(client)
+    if (ready && takeDemoRequest()) void runDemo(client)
   }, [client, ready])
 }
 

@@ -5,6 +5,7 @@ import { interrupt, newCommand } from './features/composer/steer.ts'
 import { attempt, isLive, startTicket } from './features/session/actions.ts'
 import { whyNot } from './features/session/ending.ts'
 import { chooseTheme } from './features/settings/change.ts'
+import { whileDemoStarts } from './stores/demo.ts'
 import {
   closePane,
   layoutStore,
@@ -74,7 +75,9 @@ async function told<T>(call: Promise<{ ok: true; value: T } | { ok: false; refus
 
 /** Shows the demo's session; the answer is why there is none. */
 export async function startDemo(client: Client): Promise<Refusal | null> {
-  const outcome = await attempt(() => client.host.demo({ commandId: newCommand() }))
+  const outcome = await whileDemoStarts(
+    attempt(() => client.host.demo({ commandId: newCommand() })),
+  )
   if (!outcome.ok) return outcome.refusal
   openPage({ page: 'session', session: outcome.value.id })
   return null

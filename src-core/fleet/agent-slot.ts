@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { AGENT_STARTS } from '../../src-shared/agent-reasons.ts'
 import { AGENT_WIRE_VERSION, FromAgent, type ToAgent } from '../../src-shared/agent-wire.ts'
 import type { AgentId, LeaseId, SessionId, TicketKey } from '../../src-shared/ids.ts'
 import type { AgentState, Runtime } from '../../src-shared/records.ts'
@@ -55,7 +56,7 @@ export class AgentSlot {
   #draining = false
   #cancelRestart: (() => void) | null = null
   #restarts = 0
-  #reason = 'not started yet'
+  #reason: string = AGENT_STARTS[0]
 
   constructor(id: AgentId, ports: SlotPorts, handlers: SlotHandlers) {
     this.id = id
@@ -105,7 +106,7 @@ export class AgentSlot {
 
   launch(): void {
     this.#cancelRestart = null
-    this.#reason = 'is starting'
+    this.#reason = AGENT_STARTS[1]
     const life = new AgentLife(this.id, this.#ports, {
       up: () => {
         this.#reason = ''

@@ -1,4 +1,11 @@
-import type { AgentState, Session, SessionState, TicketStatus } from '../../src-shared/records.ts'
+import { AGENT_STARTS } from '../../src-shared/agent-reasons.ts'
+import type {
+  Agent,
+  AgentState,
+  Session,
+  SessionState,
+  TicketStatus,
+} from '../../src-shared/records.ts'
 
 /** Colour and shape of a state: never colour alone. */
 export type Look =
@@ -60,7 +67,20 @@ export function sessionWord(session: Shown): string {
   return session.state === 'working' ? 'asks' : `${session.state}, asks`
 }
 export const ticketLook = (status: TicketStatus): Look => ofTicket[status]
-export const agentLook = (state: AgentState): Look => ofAgent[state]
+
+type ShownAgent = Pick<Agent, 'state' | 'reason'>
+
+/** It comes up, which is no fault. */
+const starts = ({ state, reason }: ShownAgent) =>
+  state === 'offline' && AGENT_STARTS.some((each) => each === reason)
+
+export const agentLook = (agent: ShownAgent): Look =>
+  starts(agent) ? 'begin' : ofAgent[agent.state]
+
+/** The state in a word, and why where there is a reason that says more. */
+export function agentWord(agent: ShownAgent): { word: string; why: string } {
+  return starts(agent) ? { word: 'starting', why: '' } : { word: agent.state, why: agent.reason }
+}
 
 /** Decoration: the state's word must stand beside it or be read out otherwise. */
 export function StateDot({ look }: { look: Look }) {

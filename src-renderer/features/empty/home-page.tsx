@@ -1,8 +1,9 @@
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import type { Session } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { runCommand, startDemo } from '../../commands.ts'
 import { useMinutes } from '../../stores/clock.ts'
+import { useDemoStarts } from '../../stores/demo.ts'
 import { openPage } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
@@ -15,7 +16,7 @@ import { PaneHead } from '../shell/pane-head.tsx'
 
 function FirstStart() {
   const client = useClient()
-  const [busy, setBusy] = useState(false)
+  const busy = useDemoStarts()
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   return (
     <div className="empty">
@@ -29,14 +30,11 @@ function FirstStart() {
         <button
           type="button"
           className="btn btn-main"
-          disabled={busy}
+          aria-disabled={busy}
           onClick={() => {
-            setBusy(true)
+            if (busy) return
             setRefusal(null)
-            void startDemo(client).then((problem) => {
-              setRefusal(problem)
-              setBusy(false)
-            })
+            void startDemo(client).then(setRefusal)
           }}
         >
           {busy ? 'Starting the demo…' : 'Try the demo: no account needed'}
@@ -130,6 +128,20 @@ function Overview() {
 /** What to do first, or what goes on. */
 export function HomePage({ pane }: { pane: number }) {
   const isEmpty = useRecords((records) => records.projects.size === 0)
+  const demoStarts = useDemoStarts()
+  const isDemoFirst = useRef(demoStarts)
+  if (isDemoFirst.current && demoStarts) {
+    return (
+      <>
+        <PaneHead pane={pane} title="Demo" />
+        <div className="empty">
+          <p className="dim" role="status">
+            The demo starts: a sample repository is made, and its ticket goes to an agent.
+          </p>
+        </div>
+      </>
+    )
+  }
   return (
     <>
       <PaneHead pane={pane} title={isEmpty ? 'Welcome' : 'Overview'} />

@@ -3,21 +3,24 @@ import { type Agent, AgentState } from '../../../src-shared/records.ts'
 import { openPage } from '../../stores/layout.ts'
 import { useRecords, useSession } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
-import { agentLook, StateDot, sessionWord } from '../../ui/state-dot.tsx'
+import { agentLook, agentWord, StateDot, sessionWord } from '../../ui/state-dot.tsx'
 import { agentNumber, bytes, counted } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { FleetSize } from './fleet-size.tsx'
 
 function AgentRow({ agent }: { agent: Agent }) {
   const session = useSession(agent.session ?? undefined)
+  const own = agentWord(agent)
   return (
     <tr data-agent={agent.id}>
       <td>{agentNumber(agent.id)}</td>
       <td>
-        <StateDot look={agentLook(agent.state)} />
-        {agent.state}
+        <span className="table-state">
+          <StateDot look={agentLook(agent)} />
+          {own.word}
+        </span>
         {agent.state === 'draining' ? <div className="dim">ends when it is free</div> : null}
-        {agent.reason === '' ? null : <div className="dim">{showControls(agent.reason)}</div>}
+        {own.why === '' ? null : <div className="dim">{showControls(own.why)}</div>}
       </td>
       <td>
         {session === undefined ? (
@@ -60,8 +63,8 @@ export function FleetPage({ pane }: { pane: number }) {
   const sorted = [...agents.values()].sort(
     (a, b) => Number(agentNumber(a.id)) - Number(agentNumber(b.id)),
   )
-  const states = AgentState.options
-    .map((state) => [sorted.filter((agent) => agent.state === state).length, state] as const)
+  const states = ['starting', ...AgentState.options]
+    .map((word) => [sorted.filter((agent) => agentWord(agent).word === word).length, word] as const)
     .filter(([count]) => count > 0)
     .map(([count, state]) => `${count} ${state}`)
     .join(' · ')

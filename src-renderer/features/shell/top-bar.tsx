@@ -4,7 +4,14 @@ import { useMinutes, useSeconds } from '../../stores/clock.ts'
 import { openPage, showDialog } from '../../stores/layout.ts'
 import { useRecords, useSession } from '../../sync/records.ts'
 import { Key } from '../../ui/key.tsx'
-import { agentLook, type Look, StateDot, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
+import {
+  agentLook,
+  agentWord,
+  type Look,
+  StateDot,
+  sessionLook,
+  sessionWord,
+} from '../../ui/state-dot.tsx'
 import { age, agentNumber, elapsed, money } from '../../ui/words.ts'
 
 /** More agents than these are shown by number and ticket, and by number only. */
@@ -29,16 +36,17 @@ function Time({ session }: { session: Session }) {
 
 const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size: ChipSize }) {
   const session = useSession(agent.session ?? undefined)
-  const look: Look = session === undefined ? agentLook(agent.state) : sessionLook(session)
+  const look: Look = session === undefined ? agentLook(agent) : sessionLook(session)
   const drains = agent.state === 'draining' && session !== undefined ? ', drains' : ''
-  const word = session === undefined ? agent.state : `${sessionWord(session)}${drains}`
+  const own = agentWord(agent)
+  const word = session === undefined ? own.word : `${sessionWord(session)}${drains}`
   return (
     <button
       type="button"
       className="chip"
       title={
         session === undefined
-          ? `Agent ${agentNumber(agent.id)}: ${agent.state}${agent.reason === '' ? '' : `, ${agent.reason}`}`
+          ? `Agent ${agentNumber(agent.id)}: ${word}${own.why === '' ? '' : `, ${own.why}`}`
           : `Agent ${agentNumber(agent.id)}: ${session.ticket} ${session.title}, ${word}`
       }
       data-agent={agent.id}
@@ -99,8 +107,11 @@ function Today() {
     return money(sum)
   })
   return (
-    <span className="chip chip-plain" title="Cost of the sessions that began today">
-      today <b>{cost}</b>
+    <span
+      className="chip chip-plain"
+      title="Cost so far of all sessions that were begun today, whenever it arose"
+    >
+      begun today <b>{cost}</b>
     </span>
   )
 }
