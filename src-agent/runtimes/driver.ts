@@ -20,6 +20,9 @@ import type { AgentEventBody, LiveBlock, TurnEndReason } from '../../src-shared/
 
 export type DriverCapabilities = RuntimeCapabilities
 
+/** How a runtime reaches a server of MCP over HTTP; the token goes as `Authorization: Bearer <token>`. */
+export type McpServerAddress = { name: string; url: string; token: string }
+
 export type DriverSpec = {
   /** Absolute path of the workspace. */
   cwd: string
@@ -35,6 +38,11 @@ export type DriverSpec = {
   grants: readonly SessionGrant[]
   /** Appended to the runtime's own system prompt. */
   prompt: string
+  /**
+   * Whose tools the runtime has, without asking anybody before it calls one. One that it cannot reach is told by a
+   * notice `mcp.unreachable`, and the session goes on.
+   */
+  mcpServers: readonly McpServerAddress[]
   /** A folder of this lease outside the workspace for the driver's own files; removed with the lease. */
   scratchDir: string
 }

@@ -140,6 +140,11 @@ export class Agent {
         this.#loopOf(message)?.answerRequest(request, answer, grants)
         return
       }
+      case 'mcp.answer': {
+        const { call, isError, text } = message
+        this.#loopOf(message)?.answerCall(call, { isError, text })
+        return
+      }
       case 'session.finish':
         void this.#loopOf(message)?.finish(message.message)
         return

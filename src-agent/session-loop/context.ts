@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { AgentItem, SessionGrant, SessionSpec } from '../../src-shared/agent-wire.ts'
+import type { AgentItem, SessionSpec } from '../../src-shared/agent-wire.ts'
 import type { AgentEventBody } from '../../src-shared/timeline.ts'
 import { createGit, type Git } from '../git/run.ts'
 import type { Clock } from '../port/clock.ts'
@@ -78,7 +78,7 @@ export function scratchDirOf(dataDir: string, nonce: Marker['nonce']): string {
 export function driverSpecOf(
   context: LoopContext,
   executable: string,
-  grants: readonly SessionGrant[],
+  { grants, mcpServers }: Pick<DriverSpec, 'grants' | 'mcpServers'>,
 ): DriverSpec {
   const { spec } = context
   return {
@@ -91,6 +91,7 @@ export function driverSpecOf(
     permission: spec.permission,
     grants,
     prompt: spec.prompt,
+    mcpServers,
     scratchDir: context.scratchDir,
   }
 }

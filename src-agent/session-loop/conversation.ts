@@ -3,7 +3,13 @@ import type { DeliveryId, RequestId } from '../../src-shared/ids.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
 import type { TurnEndReason } from '../../src-shared/timeline.ts'
 import { within } from '../port/within.ts'
-import type { Driver, DriverSignal, RequestAnswer, ResumeFacts } from '../runtimes/driver.ts'
+import type {
+  Driver,
+  DriverSignal,
+  McpServerAddress,
+  RequestAnswer,
+  ResumeFacts,
+} from '../runtimes/driver.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { driverSpecOf, type LoopContext, timed } from './context.ts'
 import { Deliveries } from './deliveries.ts'
@@ -122,12 +128,16 @@ export class Conversation {
   }
 
   /** Brings up the runtime and settles what was open. Call `go` then. Rejects with `BalletError`. */
-  async launch(executable: string, facts: ResumeFacts | null): Promise<void> {
+  async launch(
+    executable: string,
+    facts: ResumeFacts | null,
+    mcpServers: readonly McpServerAddress[],
+  ): Promise<void> {
     const { context } = this.#options
     if (facts !== null) context.report.step('conversation', 'started')
     this.turns.beginRuntime()
     const recovery = await this.#keeper.launch(
-      driverSpecOf(context, executable, this.#grants),
+      driverSpecOf(context, executable, { grants: this.#grants, mcpServers }),
       facts,
     )
     if (facts !== null) context.report.step('conversation', 'done')

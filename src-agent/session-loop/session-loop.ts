@@ -7,6 +7,7 @@ import { processesWith } from '../process-tree/index.ts'
 import type { Driver, ResumeFacts } from '../runtimes/driver.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { removeTree } from '../workspace/folders.ts'
+import { BalletTools } from './ballet-tools.ts'
 import { finishWork, hasWorkspace, stopWork } from './closing.ts'
 import { type ContextOptions, createContext, type LoopContext, timed } from './context.ts'
 import { Conversation, type RuntimeLoss } from './conversation.ts'
@@ -29,6 +30,7 @@ export class SessionLoop {
   readonly #context: LoopContext
   readonly #driver: Driver
   readonly #conversation: Conversation
+  readonly #tools: BalletTools
   readonly #crashes: CrashLimit
   readonly #onEnded: () => void
   #phase: Phase = 'preparing'
@@ -63,6 +65,7 @@ export class SessionLoop {
         if (this.#phase === 'down') this.#relaunch()
       },
     })
+    this.#tools = new BalletTools(this.#context, this.#conversation.turns)
   }
 
   /** Begins; call once. */
@@ -84,6 +87,10 @@ export class SessionLoop {
 
   answerRequest(...answer: Parameters<Conversation['answerRequest']>): void {
     if (!this.isEnded) this.#conversation.answerRequest(...answer)
+  }
+
+  answerCall(...answer: Parameters<BalletTools['answer']>): void {
+    this.#tools.answer(...answer)
   }
 
   /** Commits, pushes, removes the workspace, ends. Where that cannot be, the session goes on. */
@@ -139,6 +146,7 @@ export class SessionLoop {
       this.#context.outgoing.seal()
     }
     settled()
+    void this.#tools.close()
     await within(this.#context.clock, limitMs, this.#conversation.kill())
   }
 
@@ -161,6 +169,7 @@ export class SessionLoop {
     const { signal } = this.#aborter
     this.#phase = 'preparing'
     try {
+      void this.#tools.open()
       const executable = this.#driver.find({ path: spec.runtimePath, env }).then(executableOf)
       // Without a runtime no workspace is needed; it is awaited all the same, so that nothing goes on behind the end.
       executable.catch(() => this.#aborter.abort())
@@ -188,7 +197,8 @@ export class SessionLoop {
   /** Brings up the runtime; leaves it to whoever closes the session by then. */
   async #launch(executable: string, facts: ResumeFacts | null): Promise<void> {
     if (this.#isLeaving()) return
-    await this.#conversation.launch(executable, facts)
+    const mcpServers = await this.#tools.open()
+    await this.#conversation.launch(executable, facts, mcpServers)
     if (this.#isLeaving()) return
     this.#cut = NOTHING_CUT
     this.#phase = 'online'
@@ -275,6 +285,7 @@ export class SessionLoop {
     refusal?: Refusal,
   ): Promise<void> {
     const isKept = kept ?? (await hasWorkspace(this.#context))
+    await this.#tools.close()
     await removeTree(this.#context.scratchDir).catch(() => undefined)
     if (this.isEnded) return
     this.#conversation.giveBackAll('The session ended before it was handed over.')

@@ -9,6 +9,7 @@ import { SecretMask } from '../mask-secrets.ts'
 import { readVersion } from './find.ts'
 import { configFolder, launchEnvironment, prepareLaunch } from './launch.ts'
 import type { Line } from './lines.ts'
+import { tokensOf, unreachableNotice, unreachableServers } from './mcp-servers.ts'
 import { describeExit, type ProcessHandlers, RuntimeProcess } from './runtime-process.ts'
 import { ClaudeCodeSession } from './session.ts'
 import { LOG_IN_HINT } from './turn-end.ts'
@@ -45,6 +46,8 @@ export type LaunchOptions = {
 
 const Initialized = z.looseObject({
   claude_code_version: z.string().optional(),
+  /** A version without does not wait for its servers of MCP before the first turn. */
+  capabilities: z.unknown(),
   account: z
     .looseObject({
       tokenSource: z.string().optional(),
@@ -59,20 +62,22 @@ const Initialized = z.looseObject({
 /** Starts Claude Code and brings it to the point where it takes a message. Nothing is left running when it rejects. */
 export async function launchSession(options: LaunchOptions): Promise<ClaudeCodeSession> {
   const { spec, conversation, ports, onSignal } = options
-  const args = await prepareLaunch({ ...options, mcpServers: {} }).catch(async (error: unknown) => {
+  const args = await prepareLaunch(options).catch(async (error: unknown) => {
     throw await cannotStart(spec, error)
   })
   const env = launchEnvironment(spec.env)
-  const mask = new SecretMask(spec.env)
+  const mask = new SecretMask({ ...spec.env, ...tokensOf(spec.mcpServers) })
   const early: Early = { lines: [], strays: [] }
   const process = await startProcess(spec, args, { env, mask }, early)
   try {
     const initialized = Initialized.parse(await handshake(process, early.lines))
     refuseWithoutLogin(initialized.account)
+    const unreachable = unreachableServers(process, spec.mcpServers)
     await options.prove?.(process)
+    if (initialized.capabilities === undefined) await unreachable
     const version =
       initialized.claude_code_version ?? (await readVersion(spec.executable, spec.env))
-    return new ClaudeCodeSession({
+    const session = new ClaudeCodeSession({
       process,
       marker: spec.marker,
       place: { configFolder: configFolder(env), cwd: spec.cwd, conversation },
@@ -83,6 +88,8 @@ export async function launchSession(options: LaunchOptions): Promise<ClaudeCodeS
       now: ports.now,
       newRequestId: ports.newRequestId,
     })
+    void unreachable.then((servers) => session.tell(servers.map(unreachableNotice)))
+    return session
   } catch (error) {
     await endTree([spec.marker], { graceMs: 0, limitMs: 10_000 })
     await process.exited

@@ -28,12 +28,13 @@ const spec = (): DriverSpec => ({
   permission: 'full',
   grants: [],
   prompt: 'Be good.',
+  mcpServers: [],
   scratchDir: join(root, 'scratch'),
 })
 
 describe('the command line', () => {
   const launch = (over: Partial<DriverSpec> = {}, resume = false) =>
-    prepareLaunch({ spec: { ...spec(), ...over }, conversation: 'c-1', resume, mcpServers: {} })
+    prepareLaunch({ spec: { ...spec(), ...over }, conversation: 'c-1', resume })
 
   it('lets only the user configure the runtime, and ends with the arguments of the project', async () => {
     const args = await launch()

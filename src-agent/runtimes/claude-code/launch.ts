@@ -2,19 +2,18 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { PermissionMode } from '../../../src-shared/records.ts'
-import type { DriverSpec } from '../driver.ts'
+import type { DriverSpec, McpServerAddress } from '../driver.ts'
 import { grantedAtLaunch } from './permission-rules.ts'
 import { readRepositoryNotes } from './repository-notes.ts'
-
-/** An entry of Claude Code's MCP configuration. */
-export type McpServer = Readonly<Record<string, unknown>>
 
 export type Launch = {
   spec: DriverSpec
   conversation: string
   resume: boolean
-  mcpServers: Readonly<Record<string, McpServer>>
 }
+
+/** How long a server of MCP on this machine may take to answer, before the runtime goes on without it. */
+export const MCP_CONNECT_LIMIT_MS = 5_000
 
 /** Tools that ask, plan, wait, schedule or act on their own: Ballet has its own ways for these, or none. */
 const REMOVED_TOOLS = [
@@ -42,19 +41,14 @@ const PERMISSION_ARGS: Readonly<Record<PermissionMode, readonly string[]>> = {
 }
 
 /** Writes the files of the launch and gives its command line. Project arguments come last, so that they win. */
-export async function prepareLaunch({
-  spec,
-  conversation,
-  resume,
-  mcpServers,
-}: Launch): Promise<string[]> {
+export async function prepareLaunch({ spec, conversation, resume }: Launch): Promise<string[]> {
   await mkdir(spec.scratchDir, { recursive: true, mode: 0o700 })
   const promptFile = join(spec.scratchDir, 'prompt.md')
   const mcpFile = join(spec.scratchDir, 'mcp.json')
   const notes = await readRepositoryNotes(spec.cwd)
   const prompt = [spec.prompt, notes].filter((part) => part !== null && part !== '').join('\n\n')
   await writeFile(promptFile, prompt, { mode: 0o600 })
-  await writeFile(mcpFile, JSON.stringify({ mcpServers }), { mode: 0o600 })
+  await writeFile(mcpFile, JSON.stringify(mcpConfig(spec.mcpServers)), { mode: 0o600 })
   const { permission, settings } = grantedAtLaunch(spec.permission, spec.grants)
   const settingsFile = join(spec.scratchDir, 'settings.json')
   if (settings !== null) await writeFile(settingsFile, JSON.stringify(settings), { mode: 0o600 })
@@ -66,6 +60,7 @@ export async function prepareLaunch({
     mcpFile,
     '--disallowedTools',
     REMOVED_TOOLS.join(','),
+    ...allowedServers(spec.mcpServers),
     ...(prompt === '' ? [] : ['--append-system-prompt-file', promptFile]),
     ...PERMISSION_ARGS[permission],
     ...(settings === null ? [] : ['--settings', settingsFile]),
@@ -74,6 +69,22 @@ export async function prepareLaunch({
     ...(spec.model === null ? [] : ['--model', spec.model]),
     ...spec.args,
   ]
+}
+
+/** In a file that only the user can read, since arguments and environments are seen by others. */
+function mcpConfig(servers: readonly McpServerAddress[]): object {
+  const entries = servers.map(({ name, url, token }) => [
+    name,
+    // Loaded up front: a tool that must be searched for first is not used.
+    { type: 'http', url, headers: { Authorization: `Bearer ${token}` }, alwaysLoad: true },
+  ])
+  return { mcpServers: Object.fromEntries(entries) }
+}
+
+/** Tools of the given servers never ask, in any permission mode. */
+function allowedServers(servers: readonly McpServerAddress[]): string[] {
+  if (servers.length === 0) return []
+  return ['--allowedTools', servers.map(({ name }) => `mcp__${name}`).join(',')]
 }
 
 /** Left by a Claude Code that Ballet itself was started from, or wrong for a held-open session. */
@@ -106,6 +117,7 @@ export function launchEnvironment(
     CLAUDE_CODE_ENABLE_TODO_TOOLS: '1',
     CLAUDE_CODE_ENABLE_TASKS: '0',
     CLAUDE_CODE_FORWARD_SUBAGENT_TEXT: '1',
+    MCP_TIMEOUT: String(MCP_CONNECT_LIMIT_MS),
     // Without it Claude Code refuses to run without permission prompts as root.
     ...(isRoot ? { IS_SANDBOX: '1' } : {}),
   }

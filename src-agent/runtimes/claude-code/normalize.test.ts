@@ -205,7 +205,7 @@ describe('tools', () => {
     [
       'mcp__ballet__ask_question',
       { question: 'Why?' },
-      'call mcp mcp__ballet__ask_question: ballet__ask_question: Why?',
+      'call mcp mcp__ballet__ask_question: ballet: ask question: Why?',
     ],
     ['Skill', { skill: 'verify' }, 'call other Skill: verify'],
     ['Unheard', {}, 'call other Unheard: Unheard'],

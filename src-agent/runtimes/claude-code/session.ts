@@ -17,7 +17,7 @@ import { DeliveryWatches, markTranscript, type TranscriptPlace } from './deliver
 import type { ControlRequestLine, Decoded, Line } from './lines.ts'
 import { messageLine, notWritten, takeBack } from './message.ts'
 import { Normalizer } from './normalize.ts'
-import { retryAttempt } from './notices.ts'
+import { type Notice, retryAttempt } from './notices.ts'
 import { PermissionRequests, unsupported } from './permission-requests.ts'
 import {
   describeExit,
@@ -173,6 +173,14 @@ export class ClaudeCodeSession implements RuntimeSession {
       await this.#process.write(response)
     } catch (error) {
       throw notWritten(error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  /** Tells what its start found out and people must know. */
+  tell(notices: readonly Notice[]): void {
+    if (this.#process.gone) return
+    for (const { level, code, text } of notices) {
+      this.#emit([this.#normalizer.notice(this.#options.now(), level, code, text)])
     }
   }
 

@@ -49,9 +49,15 @@ export function toolTitle(name: string, input: unknown, cwd: string): string {
   if (name === 'TodoWrite') return `${readTodos(name, input)?.length ?? 0} todos`
   const field = TITLE_FIELDS[name]
   const value = field === undefined ? firstText(fields) : fields[field]
-  if (typeof value !== 'string' || value.trim() === '') return name
+  if (typeof value !== 'string' || value.trim() === '') return shownName(name)
   if (field === 'file_path' || field === 'notebook_path') return shownPath(value, cwd)
-  return field === undefined ? oneLine(`${name.replace(/^mcp__/, '')}: ${value}`) : oneLine(value)
+  return field === undefined ? oneLine(`${shownName(name)}: ${value}`) : oneLine(value)
+}
+
+/** A tool of MCP, `mcp__server__a_tool`, as people read it: `server: a tool`. */
+function shownName(name: string): string {
+  const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(name) ?? []
+  return tool === undefined ? name : `${server}: ${tool.replaceAll('_', ' ')}`
 }
 
 /** The list of a todo call; null for every other call. */

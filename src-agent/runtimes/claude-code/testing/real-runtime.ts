@@ -89,6 +89,7 @@ export class Scene {
       permission: 'full',
       grants: [],
       prompt: 'You work for Ballet.',
+      mcpServers: [],
       scratchDir: join(root, 'scratch'),
     }
   }
