@@ -63,7 +63,7 @@ describe('the command lines of the README', () => {
   it('are there', () => expect(lines.length).toBeGreaterThan(5))
 
   it.each(lines)('ballet %s is understood', (line) => {
-    const [command = ''] = line.split(/ [<&](?: |$)/)
+    const [command = ''] = line.split(/ +[<&#](?: |$)/)
     const given = words(command)
     const data = join(tmpdir(), 'ballet-docs-no-host')
     // `serve` would begin to serve; its help shows that its options are known.
