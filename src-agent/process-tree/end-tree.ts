@@ -7,9 +7,12 @@ import { processesWith } from './processes-with.ts'
 import { forgetRoots } from './roots.ts'
 import { killWindowsTree } from './windows.ts'
 
+/** Long enough to tidy up, and short enough that an interrupt has a tool's processes gone within a second. */
+const GRACE_MS = 400
+
 export type EndOptions = {
-  /** How long processes may take to end by SIGTERM before they are killed; 0 kills at once. */
-  graceMs: number
+  /** How long processes may take to end by SIGTERM before they are killed; 0 kills at once. 400 ms when absent. */
+  graceMs?: number
   /** The whole time until it must be done. */
   limitMs: number
 }
@@ -30,7 +33,7 @@ export async function endTree(
 /** The same for what `find` gives, which is asked again and again. */
 export async function endProcesses(
   find: () => Promise<readonly ProcessIdentity[]>,
-  { graceMs, limitMs }: EndOptions,
+  { graceMs = GRACE_MS, limitMs }: EndOptions,
 ): Promise<ProcessIdentity[]> {
   const begin = performance.now()
   const elapsed = () => performance.now() - begin

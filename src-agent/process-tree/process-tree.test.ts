@@ -100,7 +100,7 @@ describe.skipIf(process.platform === 'win32')('process tree', () => {
   it('lets a process end by itself within the grace period', async () => {
     await shell('trap "echo bye > bye; exit 0" TERM; while true; do sleep 0.02; done')
     await untilCount(marker, 2)
-    await endTree([marker], { graceMs: 3_000, limitMs: 5_000 })
+    await endTree([marker], { limitMs: 5_000 })
     expect(await readFile(join(folder, 'bye'), 'utf8')).toBe('bye\n')
   })
 

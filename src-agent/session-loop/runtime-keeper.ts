@@ -127,9 +127,9 @@ export class RuntimeKeeper {
     await this.kill()
   }
 
-  /** Ends what carries the marker at once, also what no driver knows. */
+  /** Ends what carries the marker, also what no driver knows. */
   async kill(): Promise<void> {
-    await endTree([this.#marker], { graceMs: 0, limitMs: RUNTIME_LIMITS.kill })
+    await endTree([this.#marker], { limitMs: RUNTIME_LIMITS.kill })
   }
 }
 

@@ -62,6 +62,22 @@ describe("the login shell's environment", () => {
     await expect.poll(() => isRunning(pid), { timeout: 5_000 }).toBe(false)
   })
 
+  it('lets the shell tidy up, and kills what does not end', async () => {
+    const bye = join(home, 'bye')
+    const pidFile = join(home, 'pid')
+    const wait = `while true; do sleep 0.02; done`
+    await ask(
+      shell(
+        `sh -c 'trap "" TERM; ${wait}' & echo $! > '${pidFile}'\n` +
+          `trap 'echo bye > "${bye}"; exit' TERM; ${wait}`,
+      ),
+      500,
+    )
+    await expect.poll(() => existsSync(bye), { timeout: 5_000 }).toBe(true)
+    const pid = Number(readFileSync(pidFile, 'utf8'))
+    await expect.poll(() => isRunning(pid), { timeout: 5_000 }).toBe(false)
+  })
+
   it('is asked for only where a desktop started the application', () => {
     expect(wasStartedByDesktop({ PATH: '/bin' }, [{}])).toBe(true)
     expect(wasStartedByDesktop({ TERM: 'xterm' }, [{}])).toBe(false)

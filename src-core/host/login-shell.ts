@@ -1,9 +1,12 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { basename } from 'node:path'
 import { z } from 'zod'
 
 const LIMIT_MS = 5_000
+
+/** From the request to end until the shell is killed; an interactive one often ignores the request. */
+const GRACE_MS = 500
 
 /** More than any environment has. */
 const LIMIT_BYTES = 8 * 1024 * 1024
@@ -69,7 +72,7 @@ function askShell({
       isSettled = true
       clearTimeout(timer)
       child.stdout.destroy()
-      if (child.exitCode === null && child.signalCode === null) endGroup(child.pid)
+      endGroup(child)
       outcome()
     }
     const fail = (why: string) => settle(() => reject(new Error(why)))
@@ -89,11 +92,23 @@ function askShell({
   })
 }
 
-function endGroup(pid: number | undefined): void {
+/** Lets the shell and what it started tidy up, and kills what is left of them after a moment. */
+function endGroup(child: ChildProcess): void {
+  const { pid } = child
+  if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  if (!signalGroup(pid, 'SIGTERM')) return
+  const timer = setTimeout(() => signalGroup(pid, 'SIGKILL'), GRACE_MS)
+  child.once('exit', () => {
+    if (!signalGroup(pid, 0)) clearTimeout(timer)
+  })
+}
+
+/** False when nothing of the group is left. */
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+    return process.kill(-pid, signal)
   } catch {
-    // It ended by itself meanwhile.
+    return false
   }
 }
 

@@ -91,7 +91,7 @@ export async function launchSession(options: LaunchOptions): Promise<ClaudeCodeS
     void unreachable.then((servers) => session.tell(servers.map(unreachableNotice)))
     return session
   } catch (error) {
-    await endTree([spec.marker], { graceMs: 0, limitMs: 10_000 })
+    await endTree([spec.marker], { limitMs: 10_000 })
     await process.exited
     throw error instanceof BalletError ? error : startFailed(String(error), process.stderr)
   }

@@ -44,8 +44,8 @@ export type SessionOptions = {
 const BEGIN_LIMIT_MS = 60_000
 const INTERRUPT_ANSWER_MS = 2_000
 const INTERRUPT_END_MS = 3_000
-/** When tools that outlived an interrupt are killed; what is left of a second is for the killing. */
-const TOOLS_GRACE_MS = 400
+/** How long the runtime may take to end its tools after an interrupt; what is left of a second is for ending them. */
+const TOOLS_MS = 150
 /** A refused login is tried once more by the runtime, since a token may just have been renewed. */
 const LOGIN_ATTEMPTS = 2
 /** When, between two turns, the processes are noted that an interrupt of the next one must leave. */
@@ -53,7 +53,7 @@ const HELPERS_AFTER_MS = 250
 const STOP_TURN_MS = 1_000
 const STOP_EXIT_MS = 1_000
 const END_TREE = { graceMs: 1_000, limitMs: 10_000 }
-const KILL_TREE = { graceMs: 0, limitMs: 10_000 }
+const END_SOON = { limitMs: 10_000 }
 const GO_ON_HINT = 'Send a message: the same conversation goes on.'
 
 /** One conversation of Claude Code, held open between its turns. */
@@ -313,14 +313,14 @@ export class ClaudeCodeSession implements RuntimeSession {
       ),
     ])
     try {
-      await endTree([this.#options.marker], KILL_TREE)
+      await endTree([this.#options.marker], END_SOON)
     } catch (error) {
       this.#tellSurvivors(error)
     }
     await this.#ended
   }
 
-  /** Looks after an interrupt that no process of the turn's tools is left, and kills what is. */
+  /** Looks after an interrupt that no process of the turn's tools is left, and ends what is. */
   async #sweepTools(): Promise<void> {
     const begin = performance.now()
     // One that dropped its environment cannot be found any more when its parent is gone: what is seen now counts.
@@ -329,13 +329,13 @@ export class ClaudeCodeSession implements RuntimeSession {
       const running = await Promise.all(seen.map(isRunning))
       return [...seen.filter((_, index) => running[index]), ...(await this.#strays())]
     }
-    while (performance.now() - begin < TOOLS_GRACE_MS) {
+    while (performance.now() - begin < TOOLS_MS) {
       if (this.#process.gone) return
       if (!this.#normalizer.turnRuns && (await left()).length === 0) return
       await sleep(25)
     }
     try {
-      await endProcesses(left, KILL_TREE)
+      await endProcesses(left, END_SOON)
     } catch (error) {
       this.#tellSurvivors(error)
     }
@@ -382,7 +382,7 @@ export class ClaudeCodeSession implements RuntimeSession {
     this.#emit(this.#normalizer.died(now(), detail, GO_ON_HINT))
     let survivors = ''
     try {
-      await endTree([marker], KILL_TREE)
+      await endTree([marker], END_SOON)
     } catch (error) {
       survivors = ` ${error instanceof Error ? error.message : String(error)}`
     }
