@@ -64,7 +64,9 @@ describe('a session of the real Claude Code', () => {
       expect.stringMatching(/^cost 0\.0/),
       'turn.ended completed',
     ])
-    await scene.waitForSignal('delivered')
+    const told = scene.told()
+    expect(told.filter((line) => line === 'delivered 1')).toHaveLength(1)
+    expect(told.indexOf('delivered 1')).toBeLessThan(told.indexOf('thinking: Let me see.'))
     expect(ended.costUsd).toBeGreaterThan(0)
     expect(ended.usage.outputTokens).toBeGreaterThan(0)
     const diffs = scene.signals.flatMap((signal) =>

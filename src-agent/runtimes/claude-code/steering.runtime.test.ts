@@ -111,7 +111,7 @@ describe('a message in the middle of a turn of the real Claude Code', () => {
       if (taken) {
         await make('go')
         await scene.waitFor('both to be kept', () => of('delivered').length === 2)
-      }
+      } else await scene.waitForSignal('delivered')
       const [own] = await session.processes()
       process.kill(own?.pid ?? 0, 'SIGKILL')
       await scene.waitForSignal('exited')
