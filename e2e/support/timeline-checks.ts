@@ -35,8 +35,8 @@ const INPUT_BEFORE: Readonly<Record<string, readonly (string | undefined)[]>> = 
 
 /**
  * Everything that is wrong with a session's whole timeline, as sentences; none when it is as the contract has it:
- * numbers without gap or doubling, each tool call with its one result, turns that begin and end, inputs and
- * requests that live once, states that follow each other and tell the truth about the session.
+ * numbers without gap or doubling, each tool call with its one result, turns that begin and end, inputs,
+ * requests and questions that live once, states that follow each other and tell the truth about the session.
  */
 export function timelineFaults(events: readonly TimelineEvent[], session: Session): string[] {
   return [
@@ -45,6 +45,7 @@ export function timelineFaults(events: readonly TimelineEvent[], session: Sessio
     ...turnFaults(events, session),
     ...inputFaults(events, session),
     ...requestFaults(events, session),
+    ...questionFaults(events, session),
     ...stateFaults(events, session),
     ...doubledRefs(events),
   ]
@@ -202,6 +203,41 @@ function requestFaults(events: readonly TimelineEvent[], session: Session): stri
   }
   if (session.openRequests !== open.size) {
     faults.push(`the session says ${session.openRequests} open requests, there are ${open.size}`)
+  }
+  return faults
+}
+
+/**
+ * Each question is asked once, planned at most once while it is open, and answered or withdrawn once; only an answer
+ * of the planner is overturned. The session counts those that are open.
+ */
+function questionFaults(events: readonly TimelineEvent[], session: Session): string[] {
+  const faults: string[] = []
+  const states = new Map<string, 'open' | 'planned' | 'by planner' | 'closed'>()
+  for (const event of events) {
+    if (!('question' in event)) continue
+    const { question, key, kind, seq } = event
+    const before = states.get(question)
+    const isOpen = before === 'open' || before === 'planned'
+    const isRight =
+      kind === 'question.asked'
+        ? before === undefined
+        : kind === 'question.planned'
+          ? before === 'open'
+          : isOpen || (kind === 'question.answered' && event.overturns && before === 'by planner')
+    if (!isRight) faults.push(`question ${key}: ${kind} after ${before ?? 'nothing'} (${seq})`)
+    if (kind === 'question.asked') states.set(question, 'open')
+    else if (kind === 'question.planned') states.set(question, 'planned')
+    else {
+      const isPlanners = kind === 'question.answered' && event.author === 'planner'
+      states.set(question, isPlanners ? 'by planner' : 'closed')
+    }
+  }
+  const open = [...states.values()].filter((state) => state === 'open' || state === 'planned')
+  if (session.openQuestions !== open.length) {
+    faults.push(
+      `the session says ${session.openQuestions} open questions, there are ${open.length}`,
+    )
   }
   return faults
 }
