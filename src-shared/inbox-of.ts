@@ -1,0 +1,76 @@
+import type { ProjectId, SessionId } from './ids.ts'
+import type { InboxItem, InboxKind } from './inbox.ts'
+import type { Assumption, Question } from './questions.ts'
+import type { Request, Session } from './records.ts'
+
+// Apart from the schemas, so that the window can order its inbox without loading them.
+
+/** What the inbox is made of. */
+export type InboxRecords = {
+  sessions: Iterable<Session>
+  questions: Iterable<Question>
+  requests: Iterable<Request>
+  assumptions: Iterable<Assumption>
+}
+
+/**
+ * Everything that waits for a person, the most urgent first: what holds an agent before what does not, questions by
+ * their urgency, then what waits longest. Assumptions come last: nothing waits for them.
+ */
+export function inboxOf(
+  records: InboxRecords,
+  filter: { project?: ProjectId | undefined; kind?: InboxKind | undefined } = {},
+): InboxItem[] {
+  const sessions = new Map([...records.sessions].map((session) => [session.id, session]))
+  const ranked: { item: InboxItem; rank: number }[] = []
+  const asked = new Set<SessionId>()
+
+  const add = (
+    session: Session | undefined,
+    rank: number,
+    item: Pick<InboxItem, 'kind' | 'id' | 'text' | 'since'>,
+  ) => {
+    if (session === undefined) return
+    if (filter.project !== undefined && filter.project !== session.projectId) return
+    if (filter.kind !== undefined && filter.kind !== item.kind) return
+    const { id, ticket, project, parkAt } = session
+    ranked.push({ rank, item: { ...item, session: id, ticket, project, parkAt } })
+  }
+
+  for (const question of records.questions) {
+    if (question.state === 'withdrawn') continue
+    asked.add(question.session)
+    if (question.state !== 'open' || question.heldBy !== 'person') continue
+    const { id, question: text, reachedPersonAt, createdAt, urgency } = question
+    const rank = urgency === 'high' ? 0 : urgency === 'normal' ? 2 : 4
+    const since = reachedPersonAt ?? createdAt
+    add(sessions.get(question.session), rank, { kind: 'question', id, text, since })
+  }
+  for (const request of records.requests) {
+    if (request.state !== 'open') continue
+    asked.add(request.session)
+    const { id, name, title, createdAt: since } = request
+    add(sessions.get(request.session), 1, { kind: 'request', id, text: `${name}: ${title}`, since })
+  }
+  for (const session of sessions.values()) {
+    const { id, state, reason, stateSince: since, queuedInputs } = session
+    if (state === 'failed') {
+      add(session, 1, { kind: 'failed', id, text: reason || 'It failed.', since })
+    } else if (state === 'waiting' && queuedInputs === 0 && !asked.has(id)) {
+      add(session, 3, { kind: 'waiting', id, text: reason || 'It waits for a word.', since })
+    }
+  }
+  for (const assumption of records.assumptions) {
+    if (assumption.state !== 'open') continue
+    const { id, assumption: text, createdAt: since } = assumption
+    add(sessions.get(assumption.session), 9, { kind: 'assumption', id, text, since })
+  }
+  return ranked
+    .sort(
+      (a, b) =>
+        a.rank - b.rank || compare(a.item.since, b.item.since) || compare(a.item.id, b.item.id),
+    )
+    .map(({ item }) => item)
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
