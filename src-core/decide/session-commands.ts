@@ -68,12 +68,25 @@ export type Send = {
 
 export type Sent = { draft: SessionDraft; input: InputId; notSteered?: Refusal }
 
-function reused(existing: InputRow, facts: SessionFacts): Result<never> | null {
-  if (existing.sessionId === facts.session.id) return null
+/** An id stands for one message: said again it is the same one, and anything else under it would be lost. */
+function reused(
+  existing: InputRow,
+  { session }: SessionFacts,
+  { text = existing.text, images = [] }: Pick<Partial<Send>, 'text' | 'images'>,
+): Result<never> | null {
+  const hint = 'Give each message an id of its own.'
+  if (existing.sessionId !== session.id) {
+    return refuse('input.exists', `The input ${existing.id} belongs to another session.`, hint)
+  }
+  const isSame =
+    text === existing.text &&
+    images.length === existing.images.length &&
+    images.every(({ image }, index) => image.blob === existing.images[index]?.blob)
+  if (isSame) return null
   return refuse(
-    'input.exists',
-    `The input ${existing.id} belongs to another session.`,
-    'Give each message an id of its own.',
+    'input.id-taken',
+    `The id ${existing.id} is that of another message of this session, so this one was not stored.`,
+    hint,
   )
 }
 
@@ -90,7 +103,8 @@ export function send(
   const draft = new SessionDraft(facts, now)
   if (existing !== undefined) {
     return (
-      reused(existing, facts) ?? accept({ answer: { draft, input: existing.id }, change: null })
+      reused(existing, facts, command) ??
+      accept({ answer: { draft, input: existing.id }, change: null })
     )
   }
   const refused = over(facts)
@@ -123,7 +137,7 @@ export function interrupt(
   ids: Ids,
 ): Taken {
   const draft = new SessionDraft(facts, now)
-  if (existing !== undefined) return reused(existing, facts) ?? unchanged(draft)
+  if (existing !== undefined) return reused(existing, facts, command) ?? unchanged(draft)
   const refused = over(facts)
   if (refused !== null) return refused
   const { state, pending, leaseId } = facts.session

@@ -68,6 +68,22 @@ test('the same input id is the same input', async () => {
   ).toMatchObject({ code: 'input.exists' })
 })
 
+test('the id of a message is taken: another text under it is refused instead of dropped', async () => {
+  const core = await startTestCore()
+  const { ticket } = await working(core)
+  const input = inputId('7')
+  const { sessions } = core.client
+  await sessions.send({ ref: ticket.key, text: 'one', input })
+  for (const call of [
+    sessions.send({ ref: ticket.key, text: 'two', input }),
+    sessions.interrupt({ ref: ticket.key, text: 'two', input }),
+  ]) {
+    expect(await refusalOf(call)).toMatchObject({ code: 'input.id-taken' })
+  }
+  expect((await sessions.show({ ref: ticket.key })).state).toBe('working')
+  expect((await sessions.inputs({ ref: ticket.key })).map(({ text }) => text)).not.toContain('two')
+})
+
 test('an interrupt ends the turn; what was queued and its own text come next, in order', async () => {
   const core = await startTestCore()
   const { client } = core
