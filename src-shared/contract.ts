@@ -12,6 +12,7 @@ import {
   SessionId,
   TicketId,
 } from './ids.ts'
+import { oneLine } from './one-line.ts'
 import { questionCalls } from './question-calls.ts'
 import { Assumption, Question } from './questions.ts'
 import {
@@ -122,6 +123,8 @@ export const DoctorReport = z.object({
 export type DoctorReport = z.infer<typeof DoctorReport>
 
 /** What a client that follows the records holds of each kind, by id. */
+const ticketTitle = z.string().overwrite(oneLine).min(1, 'a ticket needs a title').max(500)
+
 const RecordChange = z.discriminatedUnion('record', [
   z.object({ record: z.literal('project'), id: ProjectId, value: Project.nullable() }),
   z.object({ record: z.literal('ticket'), id: TicketId, value: Ticket.nullable() }),
@@ -205,7 +208,7 @@ export const contract = {
         z.object({
           ...command,
           project: Reference,
-          title: z.string().trim().min(1, 'a ticket needs a title').max(500),
+          title: ticketTitle,
           body: z.string().max(TEXT_LIMIT).default(''),
           priority: Priority.default(3),
           stage: Stage.default('implement'),
@@ -224,7 +227,7 @@ export const contract = {
       .input(
         referenced.extend({
           ...command,
-          title: z.string().trim().min(1, 'a ticket needs a title').max(500).optional(),
+          title: ticketTitle.optional(),
           body: z.string().max(TEXT_LIMIT).optional(),
           priority: Priority.optional(),
           status: GivenStatus.optional(),

@@ -12,6 +12,7 @@ import {
   TicketId,
   TicketKey,
 } from './ids.ts'
+import { oneLine } from './one-line.ts'
 
 /** How much a runtime may do without asking. */
 export const PermissionMode = z.enum(['ask', 'edits', 'full'])
@@ -140,7 +141,7 @@ const environmentName = z
 
 /** What a person sets of a project. */
 export const ProjectSettings = z.object({
-  name: z.string().trim().min(1, 'a project needs a name').max(80),
+  name: z.string().overwrite(oneLine).min(1, 'a project needs a name').max(80),
   /** Anything that git can fetch: a URL, `user@host:path`, or an absolute path. */
   repo: z.string().trim().min(1, 'a project needs a repository').max(2_000),
   /** The branch that work starts from; the remote's default branch when absent. */
