@@ -23,6 +23,7 @@ import type { CorePorts } from './ports.ts'
 import { ViewJoins } from './project/view-joins.ts'
 import { Assignment } from './sessions/assignment.ts'
 import { Finishing } from './sessions/finishing.ts'
+import { HeldAnswers } from './sessions/held-answers.ts'
 import { ItemIntake } from './sessions/item-intake.ts'
 import { LiveIndex } from './sessions/live-index.ts'
 import { PendingWatch } from './sessions/pending-watch.ts'
@@ -91,6 +92,7 @@ export function createCore(ports: CorePorts): Core {
   const finishing = new Finishing(ports, { committer, fleet, reaping })
   const pending = new PendingWatch(clock, fleet)
   const tells = new Tells(ports, fleet)
+  const heldAnswers = new HeldAnswers(ports, committer)
   const outbox = new Outbox(ports, createEffects({ ports, committer, fleet, reaping, joins }))
 
   committer.onCommitted((committed) => index.committed(committed))
@@ -99,6 +101,7 @@ export function createCore(ports: CorePorts): Core {
   committer.onCommitted((committed) => tells.committed(committed))
   committer.onCommitted((committed) => pending.committed(committed))
   committer.onCommitted((committed) => outbox.committed(committed))
+  committer.onCommitted((committed) => heldAnswers.committed(committed))
   committer.onCommitted((committed) => finishing.committed(committed))
   committer.onCommitted(({ rows }) => {
     if (rows.length === 0) return
@@ -138,6 +141,7 @@ export function createCore(ports: CorePorts): Core {
       await index.load(storage)
       await records.begin()
       await outbox.begin(storage)
+      await heldAnswers.load(storage)
       await finishing.begin()
       fleet.launch()
     },
@@ -147,6 +151,7 @@ export function createCore(ports: CorePorts): Core {
       assignment.stop()
       reaping.stop()
       outbox.stop()
+      heldAnswers.stop()
       finishing.stop()
       intake.drain()
       await fleet.stop(limitMs)

@@ -81,6 +81,14 @@ export type Demo = {
   }>
 }
 
+/** Texts for runtimes that are shipped as files. */
+export type Texts = {
+  /** When to assume and when to ask, for every session. */
+  skill: string
+  /** What the planner is told before the question. */
+  planner: string
+}
+
 export type CorePorts = {
   clock: Clock
   ids: Ids
@@ -93,5 +101,6 @@ export type CorePorts = {
   host: HostFacts
   /** The whole environment that git, setup commands and runtimes get, before project and session add theirs. */
   environment: Readonly<Record<string, string>>
+  texts: Texts
   demo?: Demo
 }

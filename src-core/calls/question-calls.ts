@@ -1,14 +1,48 @@
-import type { Question } from '../../src-shared/questions.ts'
-import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { CommandId, Instant } from '../../src-shared/ids.ts'
+import { Question } from '../../src-shared/questions.ts'
+import { accept, type Result } from '../../src-shared/refusal.ts'
+import { receiptOf } from '../commit/committer.ts'
 import type { CallInput, Calls } from '../core.ts'
+import {
+  answerQuestion,
+  overturnAnswer,
+  type QuestionDecision,
+  type QuestionState,
+  sendAnswersNow,
+  undoAnswer,
+} from '../decide/question-answers.ts'
+import { loadFacts } from '../sessions/session-facts.ts'
 import type { RowQuery } from '../storage/port.ts'
-import { type CallContext, orGone } from './context.ts'
+import { type CallContext, checkNotDeleting, orGone } from './context.ts'
 import { resolveProject, resolveQuestion, resolveSession, resolveTicket } from './resolve.ts'
 
-const notYet = async () => refuse('question.not-yet', 'Questions cannot be answered yet.')
+type Command = { ref: string; commandId?: CommandId | undefined }
 
 export function questionCalls(context: CallContext): Calls['questions'] {
-  const { committer, joins } = context
+  const { committer, joins, ports } = context
+
+  const command = (
+    call: string,
+    { ref, commandId }: Command,
+    decide: (state: QuestionState, now: Instant) => Result<QuestionDecision>,
+  ) =>
+    committer.transact<Question>(
+      async (read, now) => {
+        const found = await resolveQuestion(read, ref)
+        if (!found.ok) return found
+        const facts = orGone('session', await loadFacts(read, found.value.sessionId))
+        if (!facts.ok) return facts
+        const free = checkNotDeleting(context, facts.value.ticket)
+        if (!free.ok) return free
+        const decision = decide({ facts: facts.value, question: found.value }, now)
+        if (!decision.ok) return decision
+        const { question, draft } = decision.value.answer
+        const view = orGone('question', joins.questionOf(question, draft.ticket))
+        return view.ok ? accept({ change: decision.value.change, answer: view.value }) : view
+      },
+      receiptOf(call, commandId, Question),
+    )
+
   return {
     list: async (filter) => {
       const where = await whereOf(context, filter)
@@ -30,11 +64,25 @@ export function questionCalls(context: CallContext): Calls['questions'] {
       return found.ok ? orGone('question', await joins.question(found.value)) : found
     },
 
-    answer: notYet,
-    decline: notYet,
-    undo: notYet,
-    sendNow: notYet,
-    overturn: notYet,
+    answer: ({ ref, commandId, ...given }) =>
+      command('questions.answer', { ref, commandId }, (state, now) =>
+        answerQuestion(state, { ...given, declined: false }, now, ports.ids),
+      ),
+
+    decline: ({ ref, commandId, ...given }) =>
+      command('questions.decline', { ref, commandId }, (state, now) =>
+        answerQuestion(state, { ...given, declined: true }, now, ports.ids),
+      ),
+
+    undo: (rest) => command('questions.undo', rest, undoAnswer),
+
+    sendNow: (rest) =>
+      command('questions.sendNow', rest, (state, now) => sendAnswersNow(state, now, ports.ids)),
+
+    overturn: ({ text, ...rest }) =>
+      command('questions.overturn', rest, (state, now) =>
+        overturnAnswer(state, text, now, ports.ids),
+      ),
   }
 }
 

@@ -11,6 +11,7 @@ import {
   TICKET_DELETE,
 } from '../decide/change.ts'
 import { checkNotFinishing } from '../decide/finishing.ts'
+import { withdrawQuestions } from '../decide/questions.ts'
 import { withdrawRequests } from '../decide/requests.ts'
 import { SessionDraft } from '../decide/session-draft.ts'
 import { addTicket, checkTicketDeletion, editTicket, startTicket } from '../decide/tickets.ts'
@@ -76,7 +77,7 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
           const answer = orGone('project', joins.ticket(decision.value.answer))
           if (!answer.ok) return answer
           const isOver = change.status === 'Cancelled' || change.status === 'Done'
-          const withdrawn = isOver ? await withdrawRequestsOf(read, ticket, now) : []
+          const withdrawn = isOver ? await withdrawWhatIsOpen(read, ticket, now) : []
           return accept({
             change: joinChanges(decision.value.change, ...withdrawn),
             answer: answer.value,
@@ -138,14 +139,14 @@ function stillDeleting(key: TicketKey, failure: Refusal | null): Result<never> {
 }
 
 /** Of a ticket that needs no more work, nobody needs to answer what its stopped sessions asked. */
-async function withdrawRequestsOf(read: Reader, ticket: TicketRow, now: Instant) {
-  const open = await read.rows({ table: 'request', where: { state: 'open' } })
+async function withdrawWhatIsOpen(read: Reader, ticket: TicketRow, now: Instant) {
   const changes: Change[] = []
-  for (const id of new Set(open.map(({ sessionId }) => sessionId))) {
+  for (const { id } of await read.rows({ table: 'session', where: { ticketId: ticket.id } })) {
     const facts = await loadFacts(read, id)
-    if (facts?.ticket.id !== ticket.id) continue
+    if (facts === undefined) continue
     const draft = new SessionDraft(facts, now)
     withdrawRequests(draft, draft.openRequests, 'its ticket was closed')
+    withdrawQuestions(draft, draft.questions, 'its ticket was closed')
     changes.push(draft.change())
   }
   return changes

@@ -8,9 +8,12 @@ import type { LeaseRow } from '../storage/rows.ts'
 import { type Change, changeOf, type Decision } from './change.ts'
 import { refuseFinish, tellRefused } from './finishing.ts'
 import { endLease } from './item-end.ts'
+import { takeMcpCall } from './mcp-calls.ts'
+import { sayWhatIsAsked, sendAnswers } from './questions.ts'
 import { endTurnOfRequests, openRequest, settleRequest } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver } from './session-states.ts'
+import { moveOn } from './stage-completion.ts'
 import { type CutFacts, cutTurn } from './turn-cut.ts'
 
 /** Items of one lease, the first of which nobody stored yet. */
@@ -40,6 +43,8 @@ export type ItemsState = Pick<CutFacts, 'turnEvents' | 'live'> & {
   lease: LeaseRow
   /** Whether the agent can be given more to do. */
   takesMore: boolean
+  /** Why the planner does not try what is asked; null where it does. */
+  plannerOff: string | null
 }
 
 export type ItemsAnswer = {
@@ -91,7 +96,9 @@ export function takeItems(
   const fold = new ItemFold(state, now, ids)
   for (const blob of batch.blobs) fold.draft.blob(blob)
   for (const item of batch.items) fold.take(item)
+  sendAnswers(fold.draft, ids)
   if (state.takesMore && !fold.ended && !fold.hold) fold.draft.deliver(ids)
+  sayWhatIsAsked(fold.draft)
   return {
     answer: { draft: fold.draft, ended: fold.ended, running: fold.running },
     change: {
@@ -179,6 +186,16 @@ class ItemFold {
         if (this.#current) settleRequest(draft, item, this.#ids)
         break
       case 'mcp.call':
+        takeMcpCall(
+          draft,
+          item,
+          {
+            lease: this.#state.lease.id,
+            isCurrent: this.#current,
+            plannerOff: this.#state.plannerOff,
+          },
+          this.#ids,
+        )
         break
       case 'pushed':
         draft.set({ pushedCommit: item.commit })
@@ -226,7 +243,7 @@ class ItemFold {
     this.running = { costBefore: draft.session.costUsd, inputs: event.inputs }
     draft.beganTurn(event.inputs)
     if (draft.session.state === 'waiting') draft.move('working')
-    draft.set({ turn: number, turnStartedAt: at })
+    draft.set({ turn: number, turnStartedAt: at, outcome: null })
     // The agent may have had no turn to interrupt when it was told.
     if (draft.session.pending === 'interrupt') {
       draft.tell({ type: 'turn.interrupt', lease: this.#state.lease.id })
@@ -258,6 +275,9 @@ class ItemFold {
     if (session.state !== 'working') return
     const [reason, hint] = afterTurn(event)
     draft.move('waiting', reason, hint)
+    sendAnswers(draft, this.#ids)
+    if (event.reason === 'completed' && !this.hold) moveOn(draft)
+    else draft.set({ outcome: null })
   }
 
   #ready(item: Extract<AgentItem, { type: 'ready' }>): void {

@@ -1,7 +1,8 @@
-import type { Instant } from '../../src-shared/ids.ts'
+import type { Instant, LeaseId } from '../../src-shared/ids.ts'
 import { accept, assertNever, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { SessionRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
+import { withdrawQuestions } from './questions.ts'
 import { withdrawRequests } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver } from './session-states.ts'
@@ -61,8 +62,7 @@ export function finish(facts: SessionFacts, now: Instant): Taken {
     )
   }
   if (leaseId !== null) {
-    draft.set({ pending: 'finish' })
-    draft.tell({ type: 'session.finish', lease: leaseId, message: commitMessage(facts) })
+    beginFinish(draft, leaseId)
   } else if (session.workspace === null) {
     close(draft)
   } else {
@@ -70,6 +70,12 @@ export function finish(facts: SessionFacts, now: Instant): Taken {
     draft.set({ pending: 'finish' })
   }
   return accept({ answer: draft, change: draft.change() })
+}
+
+/** Tells the agent that holds the session to finish it. */
+export function beginFinish(draft: SessionDraft, lease: LeaseId): void {
+  draft.set({ pending: 'finish' })
+  draft.tell({ type: 'session.finish', lease, message: commitMessage(draft) })
 }
 
 /** Whether the session is to be finished from its kept workspace, by no agent that holds it. */
@@ -112,6 +118,7 @@ export function close(draft: SessionDraft): void {
     draft.changeInput(input, { state: input.state === 'queued' ? 'cancelled' : 'unknown' })
   }
   withdrawRequests(draft, draft.openRequests, 'the session is finished')
+  withdrawQuestions(draft, draft.questions, 'the session is finished')
   draft.move('finished', draft.session.pushedCommit === null ? NOTHING_PUSHED : '')
   draft.set({ pending: null, queuedAt: null, workspace: null, turnStartedAt: null })
   draft.ticketStatus('Done')

@@ -6,7 +6,7 @@ import { anewText } from '../sessions/prompt.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import { close } from './finishing.ts'
 import { loseRuntime } from './requests.ts'
-import { park, STOPPED } from './session-commands.ts'
+import { park, stopReason } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
 
 type Ended = Extract<AgentItem, { type: 'ended' }>
@@ -52,7 +52,11 @@ export function endLease(
       draft.set({ workspace: item.kept ? workspace : null })
       break
     case 'stopped':
-      park(draft, message === '' ? STOPPED : `${STOPPED}; ${message}`, hint)
+      park(
+        draft,
+        [stopReason(draft.session), message].filter((part) => part !== '').join('; '),
+        hint,
+      )
       break
     case 'failed':
       draft.move(

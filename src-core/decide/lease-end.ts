@@ -2,8 +2,9 @@ import type { Instant } from '../../src-shared/ids.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
+import { sendAnswers } from './questions.ts'
 import { loseRuntime } from './requests.ts'
-import { park, STOPPED } from './session-commands.ts'
+import { park, stopReason } from './session-commands.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isLive } from './session-states.ts'
 import { type CutFacts, cutTurn } from './turn-cut.ts'
@@ -59,9 +60,10 @@ export function loseLease(
   draft.set({ leaseId: null, agent: null })
   loseRuntime(draft, ids)
   if (!isLive(before.state)) return { answer: draft, change: draft.change() }
+  sendAnswers(draft, ids)
 
   if (before.pending === 'stop') {
-    park(draft, `${STOPPED}; ${loss.detail} before its last work was pushed`)
+    park(draft, `${stopReason(before)}; ${loss.detail} before its last work was pushed`)
   } else if (reason === neverReady && failures(state) >= UNREADY_LIMIT) {
     draft.move(
       'failed',

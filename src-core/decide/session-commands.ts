@@ -1,8 +1,8 @@
-import { InputId, type Instant } from '../../src-shared/ids.ts'
+import { InputId, type Instant, type LeaseId } from '../../src-shared/ids.ts'
 import type { InputKind, RuntimeCapabilities } from '../../src-shared/records.ts'
 import { accept, assertNever, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
-import type { InputRow } from '../storage/rows.ts'
+import type { InputRow, SessionRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
 import { checkNotFinishing } from './finishing.ts'
 import { type CheckedImage, checkTakesImages } from './images.ts'
@@ -186,8 +186,7 @@ export function stop(facts: SessionFacts, now: Instant): Taken {
         return changed(draft)
       }
       if (pending === 'stop') return unchanged(draft)
-      draft.set({ pending: 'stop' })
-      draft.tell({ type: 'session.stop', lease: leaseId })
+      beginStop(draft, leaseId)
       return changed(draft)
     case 'parking':
     case 'parked':
@@ -204,11 +203,24 @@ export function stop(facts: SessionFacts, now: Instant): Taken {
   }
 }
 
-/** The session lets go of its agent and waits for a person to start it again. */
-export function park(draft: SessionDraft, reason: string, hint = RESUME_HINT): void {
-  draft.move('parked', reason, hint)
-  draft.set({ pending: null, queuedAt: null })
-  draft.ticketStatus('Ready')
+/** Tells the agent that holds the session to stop it. */
+export function beginStop(draft: SessionDraft, lease: LeaseId): void {
+  draft.set({ pending: 'stop' })
+  draft.tell({ type: 'session.stop', lease })
 }
 
+/** Why a session was stopped, for people: a person wanted it, or the agent's work is to be reviewed. */
+export function stopReason({ outcome }: Pick<SessionRow, 'outcome'>): string {
+  return outcome === 'needs_review' ? 'the agent wants its work reviewed' : STOPPED
+}
+
+/** The session lets go of its agent and waits for a person to start it again. */
+export function park(draft: SessionDraft, reason: string, hint?: string): void {
+  const isReview = draft.session.outcome === 'needs_review'
+  draft.move('parked', reason, hint ?? (isReview ? REVIEW_HINT : RESUME_HINT))
+  draft.set({ pending: null, queuedAt: null })
+  draft.ticketStatus(isReview ? 'Review' : 'Ready')
+}
+
+const REVIEW_HINT = 'Look at its branch; then finish it, or send a message to go on.'
 const RESUME_HINT = 'Send a message or start the ticket to go on.'

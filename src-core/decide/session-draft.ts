@@ -256,6 +256,11 @@ export class SessionDraft {
     this.touch()
   }
 
+  /** A question as this decision leaves it; undefined where it did not change it. */
+  changedQuestion(id: string): QuestionRow | undefined {
+    return this.#changedQuestions.get(id)
+  }
+
   /** A new number for a question of the ticket. */
   nextQuestion(): number {
     const questions = this.#ticket.questions + 1

@@ -98,6 +98,7 @@ function newSession(
     grants: [],
     progress: null,
     outcome: null,
+    outcomeText: '',
     costUsd: 0,
     usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
     contextTokens: null,

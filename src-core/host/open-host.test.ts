@@ -67,7 +67,7 @@ async function open(changes: { agents?: number; worker?: string } = {}): Promise
     dataDir,
     log,
     launcher: { launch: launchMute },
-    programs: { storageWorker, modelServer: '/nowhere', resources: '/nowhere' },
+    programs: { storageWorker, modelServer: '/nowhere', resources: 'resources' },
     ...others,
   })
   hosts.push(host)

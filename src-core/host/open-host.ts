@@ -13,6 +13,7 @@ import { readLoginShellEnvironment, wasStartedByDesktop } from './login-shell.ts
 import { openSettings } from './settings-file.ts'
 import { serveSocket } from './socket-server.ts'
 import { createSpool, freeBytes, systemClock, systemIds } from './system.ts'
+import { readTexts } from './texts.ts'
 
 export type HostOptions = {
   kind: HostInfo['kind']
@@ -43,12 +44,13 @@ export type Host = {
 
 /**
  * Opens everything in order; what was opened is closed again when a step fails, and nothing is changed then.
- * Rejects with `BalletError`: `data.…`, `host.running`, `settings.malformed`, `storage.…`, `host.socket-…`.
+ * Rejects with `BalletError`: `host.incomplete`, `data.…`, `host.running`, `settings.malformed`, `storage.…`, `host.socket-…`.
  */
 export async function openHost(options: HostOptions): Promise<Host> {
   const { kind, version, log } = options
   const undo: (() => void | Promise<void>)[] = []
   try {
+    const texts = await readTexts(options.programs.resources)
     const folder = await prepareDataFolder(options.dataDir)
     const startedAt = systemClock.now()
     const lock = takeHostLock(folder, { kind, pid: process.pid, startedAt })
@@ -93,6 +95,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       spool: createSpool(folder.spool),
       host: { version, kind, pid: process.pid, freeBytes: () => freeBytes(folder.dataDir) },
       environment: env,
+      texts,
       demo,
     })
     undo.push(fleet.killAll)

@@ -117,6 +117,7 @@ export class Assignment {
         { facts, lease, project, turnEvents },
         this.#ports.paths,
         this.#ports.settings.current,
+        this.#ports.texts,
       )
       slot.send({ type: 'session.start', spec })
     } catch (error) {

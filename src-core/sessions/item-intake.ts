@@ -14,6 +14,7 @@ import { type LeaseLoss, loseLease } from '../decide/lease-end.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import type { LiveBlocks } from '../following/live-blocks.ts'
 import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
+import { plannerOff } from '../planner/planner-off.ts'
 import type { CorePorts } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
 import { type Batch, freshItems, lastOf, takeBatches } from './batches.ts'
@@ -46,6 +47,8 @@ export type IntakeHandlers = {
   broken(lease: LeaseId, detail: string): void
 }
 
+type IntakePorts = Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage' | 'settings'>
+
 type Stored = { lastItem: number; gap: boolean; answer: ItemsAnswer | null }
 
 /**
@@ -54,7 +57,7 @@ type Stored = { lastItem: number; gap: boolean; answer: ItemsAnswer | null }
  */
 export class ItemIntake {
   readonly #committer: Committer
-  readonly #ports: Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage'>
+  readonly #ports: IntakePorts
   readonly #live: LiveBlocks
   readonly #problems: Problems
   readonly #handlers: IntakeHandlers
@@ -64,7 +67,7 @@ export class ItemIntake {
   #closed = false
 
   constructor(
-    ports: Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage'>,
+    ports: IntakePorts,
     committer: Committer,
     live: LiveBlocks,
     problems: Problems,
@@ -305,10 +308,15 @@ export class ItemIntake {
         item.type === 'ended' ||
         (running === null && item.type === 'event' && item.event.kind === 'turn.ended'),
     )
+    const asks = items.items.some(
+      (item) => item.type === 'mcp.call' && item.made.tool === 'ask_question',
+    )
+    const project = asks ? await read.row('project', session.projectId) : undefined
     const decision = takeItems(
       {
         facts,
         lease,
+        plannerOff: plannerOff(project, this.#ports.settings.current),
         takesMore: !left && !this.#draining,
         running,
         live: settles ? this.#live.of(session.id) : [],

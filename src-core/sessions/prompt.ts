@@ -1,10 +1,25 @@
-import type { RequestRow, TicketRow } from '../storage/rows.ts'
+import type { QuestionAnswer } from '../../src-shared/questions.ts'
+import type { Author } from '../../src-shared/records.ts'
+import type {
+  AssumptionRow,
+  ProjectRow,
+  QuestionRow,
+  RequestRow,
+  TicketRow,
+} from '../storage/rows.ts'
 
-/** Appended to the runtime's own system prompt. */
-export const SESSION_PROMPT = `You work on one ticket for a person who watches this session in Ballet.
+const SESSION_PROMPT = `You work on one ticket for a person who watches this session in Ballet.
 You are in a git clone of your own, on a branch of your own that nobody else writes. Do the ticket's work here.
-You need not commit and must not push or switch branches: Ballet commits what is uncommitted and pushes the branch when the person finishes the ticket. Commit yourself where separate commits help the reader.
-End your turn when the work is done, or when you need something from the person: say briefly what you did, what you checked, and what is open. The person's next message continues this conversation.`
+You need not commit and must not push or switch branches: Ballet commits what is uncommitted and pushes the branch when the ticket is finished. Commit yourself where separate commits help the reader.
+The tools of the MCP server “ballet” are how you reach people: ask_question for a decision that is theirs, record_assumption for one that you took yourself, report_progress, and complete_stage when the work is done. What follows says when to use which.
+End your turn when the work is done, or when you asked: say briefly what you did, what you checked, and what is open. The next message continues this conversation.`
+
+/** Appended to the runtime's own system prompt: how to work here, Ballet's skill, and the project's own words. */
+export function sessionPrompt(skill: string, project: Pick<ProjectRow, 'name' | 'skill'>): string {
+  const own =
+    project.skill === null ? [] : [`# What ${project.name} adds\n\n${project.skill.trim()}`]
+  return [SESSION_PROMPT, skill.trim(), ...own].join('\n\n')
+}
 
 /** The first message of a ticket's session. */
 export function ticketText({ title, body }: Pick<TicketRow, 'title' | 'body'>): string {
@@ -38,4 +53,64 @@ export function lateAnswer(
   return isCertain
     ? `${request} was allowed; it has not run yet. Make exactly the same call again and go on.`
     : `${request} was allowed, but you were cut off before its result was known. Check whether it has run; make the call again only where it has not, and go on.`
+}
+
+const authors: Readonly<Record<Author, string>> = {
+  person: 'a person',
+  planner: 'the planner',
+  ballet: 'Ballet',
+}
+
+/** How an answer reaches the session: the same form for every one. */
+export function answerText(row: Pick<QuestionRow, 'key' | 'question' | 'answer'>): string {
+  return `Answer to ${row.key}\n${answerLines(row)}`
+}
+
+function answerLines({ key, question, answer }: Pick<QuestionRow, 'key' | 'question' | 'answer'>) {
+  if (answer === null) throw new Error(`The question ${key} has no answer.`)
+  return [
+    `Question: ${question}`,
+    `Answer: ${answer.text}`,
+    `Answered by: ${authors[answer.author]}`,
+    ...sourceLines(answer),
+  ].join('\n')
+}
+
+function sourceLines({ citations }: QuestionAnswer): string[] {
+  const [first, ...others] = citations.map(
+    ({ source, place, quote }) => `${source}, ${place}: “${quote}”`,
+  )
+  return first === undefined ? [] : [`Sources: ${first}`, ...others]
+}
+
+/** How a person's correction of the planner's answer reaches a session that has that answer. */
+export function correctedAnswerText(
+  row: Pick<QuestionRow, 'key' | 'question' | 'answer' | 'overturned'>,
+): string {
+  const before = row.overturned === null ? '' : `\nBefore: ${row.overturned.text}`
+  return `Correction of the answer to ${row.key}: it replaces the one that you got. Change what you built on that.\n${answerLines(row)}${before}`
+}
+
+/** How a person's correction of an assumption reaches the session. */
+export function correctedAssumptionText(
+  { assumption }: Pick<AssumptionRow, 'assumption'>,
+  text: string,
+): string {
+  return `Your assumption was overturned. Change what you built on it.\nAssumption: ${assumption}\nCorrection: ${text}\nCorrected by: a person`
+}
+
+/** In UTF-16 code units. */
+const TITLE = 100
+
+/** The ticket for a correction that comes when the session is over. */
+export function correctionTicket(
+  ticket: Pick<TicketRow, 'key' | 'title'>,
+  { assumption, reason }: Pick<AssumptionRow, 'assumption' | 'reason'>,
+  text: string,
+): { title: string; body: string } {
+  const [line = ''] = text.trim().split('\n')
+  return {
+    title: `Correct ${ticket.key}: ${line.length > TITLE ? `${line.slice(0, TITLE - 1)}…` : line}`,
+    body: `In ${ticket.key} (${ticket.title}) the agent decided something itself, and a person corrected it after the work was finished.\n\nAssumption: ${assumption}\nReason: ${reason}\nCorrection: ${text.trim()}`,
+  }
 }

@@ -6,9 +6,9 @@ import type { Settings } from '../../src-shared/settings.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import type { SessionFacts } from '../decide/session-draft.ts'
 import { openCalls } from '../decide/turn-cut.ts'
-import type { Paths } from '../ports.ts'
+import type { Paths, Texts } from '../ports.ts'
 import type { InputRow, LeaseRow, ProjectRow } from '../storage/rows.ts'
-import { SESSION_PROMPT } from './prompt.ts'
+import { sessionPrompt } from './prompt.ts'
 
 type Spec = z.infer<typeof SessionSpec>
 
@@ -25,6 +25,7 @@ export function buildSpec(
   { facts, lease, project, turnEvents }: SpecFacts,
   paths: Paths,
   settings: Settings,
+  texts: Texts,
 ): Spec {
   const { session, ticket } = facts
   return {
@@ -51,7 +52,7 @@ export function buildSpec(
     env: { ...project.env },
     permission: session.permission,
     grants: [...session.grants],
-    prompt: SESSION_PROMPT,
+    prompt: sessionPrompt(texts.skill, project),
     resume: lease.token === 1 ? null : resumeFacts(facts, turnEvents),
   }
 }

@@ -115,6 +115,8 @@ export type SessionRow = {
   progress: Progress | null
   /** How the agent said that its stage ended; null again from the next message on. */
   outcome: StageOutcome | null
+  /** The agent's words on it; of the last one where `outcome` is null. */
+  outcomeText: string
   costUsd: number
   usage: Usage
   contextTokens: number | null

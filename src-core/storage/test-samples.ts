@@ -110,6 +110,7 @@ export const sessionRow = (ticket: TicketRow, parts: Partial<SessionRow> = {}): 
   grants: [],
   progress: null,
   outcome: null,
+  outcomeText: '',
   costUsd: 0.1,
   usage: { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4 },
   contextTokens: null,

@@ -99,6 +99,7 @@ export async function startTestCore(options: TestCoreOptions = {}) {
     },
     host: { version: '0.1.0', kind: 'headless', pid: 1, freeBytes: async () => 10_000_000_000 },
     environment: { PATH: '/usr/bin' },
+    texts: { skill: 'Ask well.', planner: 'Answer from the sources.' },
     ...(options.demo === undefined ? {} : { demo: options.demo }),
   }
   const core = createCore(ports)

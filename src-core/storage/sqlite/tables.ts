@@ -73,6 +73,7 @@ const columns: { readonly [T in TableName]: Columns<T> } = {
     grants: 'json',
     progress: 'json',
     outcome: 'text',
+    outcomeText: 'text',
     costUsd: 'real',
     usage: 'json',
     contextTokens: 'integer',

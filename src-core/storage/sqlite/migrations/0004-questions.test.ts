@@ -46,6 +46,7 @@ test('version 3 gets questions and assumptions; what was there gets what a new o
     stateSince: updatedAt,
     progress: null,
     outcome: null,
+    outcomeText: '',
     version: 1,
     change: 1,
     lastSeq: 7,

@@ -13,6 +13,7 @@ export function questions(db: Database): void {
     ALTER TABLE session ADD COLUMN state_since TEXT NOT NULL DEFAULT '';
     ALTER TABLE session ADD COLUMN progress TEXT;
     ALTER TABLE session ADD COLUMN outcome TEXT;
+    ALTER TABLE session ADD COLUMN outcome_text TEXT NOT NULL DEFAULT '';
     UPDATE session SET state_since = updated_at;
 
     CREATE TABLE question (
