@@ -38,7 +38,7 @@ export function setMenu(window: () => BrowserWindow | undefined, showFolder: () 
         label: '&View',
         submenu: [
           own('Command &Palette', 'palette.open', 'CmdOrCtrl+K'),
-          own('Re&quests', 'requests.open', 'CmdOrCtrl+Shift+R'),
+          own('&Inbox', 'inbox.open', 'CmdOrCtrl+B'),
           own('&Fleet', 'fleet.open', 'CmdOrCtrl+Shift+F'),
           { type: 'separator' },
           { role: 'reload' },

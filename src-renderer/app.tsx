@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { ANSWER_HASH } from '../src-shared/window-bridge.ts'
 import { runDemo } from './commands.ts'
 import { Guard } from './features/shell/guard.tsx'
 import { Shell } from './features/shell/shell.tsx'
@@ -10,6 +11,16 @@ import { Timelines } from './sync/timeline.ts'
 import { TimelinesProvider } from './sync/timelines-context.ts'
 import { RefusalNote } from './ui/refusal-note.tsx'
 
+const AnswerPage = lazy(() =>
+  import('./features/inbox/answer-page.tsx').then(({ AnswerPage: page }) => ({ default: page })),
+)
+
+/** What the page is opened to answer; undefined: it is the whole window. */
+function answersWhat(): string | undefined {
+  const { hash } = location
+  return hash.startsWith(ANSWER_HASH) ? hash.slice(ANSWER_HASH.length) : undefined
+}
+
 function Start() {
   const away = useRecords((records) => records.away)
   if (away === null) return <div className="start" aria-busy="true" />
@@ -20,10 +31,10 @@ function Start() {
   )
 }
 
-function useRequestedDemo(client: Client, ready: boolean): void {
+function useRequestedDemo(client: Client): void {
   useEffect(() => {
-    if (ready && takeDemoRequest()) void runDemo(client)
-  }, [client, ready])
+    if (takeDemoRequest()) void runDemo(client)
+  }, [client])
 }
 
 /** What was begun before is there before anything is drawn that shows it. */
@@ -36,11 +47,22 @@ function useKept(): boolean {
   return isThere
 }
 
+function Whole({ client }: { client: Client }) {
+  useRequestedDemo(client)
+  return <Shell />
+}
+
 function Window({ client }: { client: Client }) {
   const hasKept = useKept()
   const ready = useRecords((records) => records.cursor !== undefined) && hasKept
-  useRequestedDemo(client, ready)
-  return ready ? <Shell /> : <Start />
+  const [answers] = useState(answersWhat)
+  if (!ready) return <Start />
+  if (answers === undefined) return <Whole client={client} />
+  return (
+    <Suspense fallback={<Start />}>
+      <AnswerPage id={answers} />
+    </Suspense>
+  )
 }
 
 /** The window over one client of the host. */

@@ -2,10 +2,13 @@ import type { SessionId, TicketId } from '../src-shared/ids.ts'
 import type { Refusal } from '../src-shared/refusal.ts'
 import type { MenuCommand } from '../src-shared/window-bridge.ts'
 import { interrupt, newCommand } from './features/composer/steer.ts'
+import { holdsAnAnswer, undoLast } from './features/inbox/held-answer.tsx'
+import { inboxItems } from './features/inbox/items.ts'
 import { attempt, isLive, startTicket } from './features/session/actions.ts'
 import { whyNot } from './features/session/ending.ts'
 import { chooseTheme } from './features/settings/change.ts'
 import { whileDemoStarts } from './stores/demo.ts'
+import { type InboxView, showInInbox } from './stores/inbox-view.ts'
 import {
   closePane,
   layoutStore,
@@ -98,16 +101,22 @@ async function toldOf(work: Promise<Refusal | null>): Promise<void> {
   if (refusal !== null) tell(refusal)
 }
 
-/** Goes to the oldest request of the session in sight, or of all, where it stands in its timeline. */
-function answerOldest(): void {
-  const oldest = [...recordsStore().getState().requests.values()].sort((a, b) =>
-    a.createdAt < b.createdAt ? -1 : 1,
-  )
+/** Goes to the oldest request or question of the session in sight, where it stands in its timeline; else to the inbox. */
+function answerNext(): void {
+  const { requests, questions } = recordsStore().getState()
   const here = focusedSession()?.id
-  const request = oldest.find(({ session }) => session === here) ?? oldest[0]
-  if (request === undefined) return
-  openPage({ page: 'session', session: request.session })
-  wantRequest(request.id)
+  const open = [...questions.values()].filter(({ state }) => state === 'open')
+  const [oldest] = [...requests.values(), ...open]
+    .filter(({ session }) => session === here)
+    .sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
+  if (oldest === undefined) return openInbox({})
+  openPage({ page: 'session', session: oldest.session })
+  wantRequest(oldest.id)
+}
+
+function openInbox(view: Partial<InboxView>): void {
+  showInInbox({ shows: 'open', kind: null, project: null, ...view })
+  openPage({ page: 'inbox' })
 }
 
 const hasProject = () => recordsStore().getState().projects.size > 0
@@ -219,18 +228,40 @@ export const commands: readonly Command[] = [
     can: () => layoutStore.getState().panes.length > 1 || focusedPage().page !== 'home',
     run: () => closePane(layoutStore.getState().focused),
   },
+  { id: 'inbox', title: 'Inbox', keys: 'Mod+B', run: () => openInbox({}) },
   {
-    id: 'requests',
-    title: 'Requests that wait for an answer',
+    id: 'inbox.requests',
+    title: 'Inbox: requests that wait for an answer',
     keys: 'Mod+Shift+R',
-    run: () => openPage({ page: 'requests' }),
+    run: () => openInbox({ kind: 'request' }),
   },
   {
-    id: 'request.answer',
-    title: 'Answer the oldest request',
+    id: 'inbox.questions',
+    title: 'Inbox: questions',
+    run: () => openInbox({ kind: 'question' }),
+  },
+  {
+    id: 'inbox.assumptions',
+    title: 'Inbox: assumptions to look over',
+    run: () => openInbox({ kind: 'assumption' }),
+  },
+  {
+    id: 'inbox.answered',
+    title: 'Inbox: what was answered',
+    run: () => openInbox({ shows: 'answered' }),
+  },
+  {
+    id: 'answer.next',
+    title: 'Answer the next question or request',
     keys: 'Mod+Shift+A',
-    can: () => recordsStore().getState().requests.size > 0,
-    run: answerOldest,
+    can: () => inboxItems(recordsStore().getState()).length > 0,
+    run: answerNext,
+  },
+  {
+    id: 'answer.undo',
+    title: 'Take the last answer back',
+    can: holdsAnAnswer,
+    run: undoLast,
   },
   { id: 'home', title: 'Overview', keys: 'Mod+Shift+H', run: () => openPage({ page: 'home' }) },
   { id: 'fleet', title: 'Fleet', keys: 'Mod+Shift+F', run: () => openPage({ page: 'fleet' }) },
@@ -265,7 +296,7 @@ const ofMenu: Record<MenuCommand, string> = {
   'session.finish': 'session.finish',
   'palette.open': 'palette',
   'doctor.open': 'check',
-  'requests.open': 'requests',
+  'inbox.open': 'inbox',
   'settings.open': 'settings',
   'fleet.open': 'fleet',
   'ticket.edit': 'ticket.edit',

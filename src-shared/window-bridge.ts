@@ -13,7 +13,7 @@ export const MENU_COMMANDS = [
   'session.stop',
   'session.finish',
   'palette.open',
-  'requests.open',
+  'inbox.open',
   'fleet.open',
   'settings.open',
   'doctor.open',

@@ -9,7 +9,7 @@ export type Page =
   | { page: 'ticket'; ticket: string }
   | { page: 'new-ticket'; project: string | null }
   | { page: 'new-project' }
-  | { page: 'requests' }
+  | { page: 'inbox' }
   | { page: 'edit-project'; project: string }
   | { page: 'edit-ticket'; ticket: string }
   | { page: 'settings' }
@@ -37,7 +37,7 @@ const pages = [
   'new-ticket',
   'new-project',
   'edit-project',
-  'requests',
+  'inbox',
   'settings',
   'fleet',
   'check',

@@ -1,6 +1,7 @@
 import { useStore } from 'zustand'
 import { createStore, type StoreApi } from 'zustand/vanilla'
 import type { RecordChange, RecordFollow } from '../../src-shared/contract.ts'
+import type { Assumption, Question } from '../../src-shared/questions.ts'
 import type {
   Agent,
   Input,
@@ -22,7 +23,7 @@ export type SessionSketch = {
   ticketId: string
   projectId: string
   state: SessionState
-  /** It waits for the answer to a permission request. */
+  /** It waits for the answer to a permission request or to a question. */
   asks: boolean
   createdAt: string
 }
@@ -42,6 +43,10 @@ export type Records = {
   inputs: ReadonlyMap<string, Input>
   /** The open ones. */
   requests: ReadonlyMap<string, Request>
+  /** The open ones, and answered ones that can be taken back or wait for the others of their turn. */
+  questions: ReadonlyMap<string, Question>
+  /** Those that nobody looked over yet. */
+  assumptions: ReadonlyMap<string, Assumption>
   agents: ReadonlyMap<string, Agent>
   runtimes: ReadonlyMap<string, Runtime>
   /** By their one name, `settings`. */
@@ -57,6 +62,8 @@ const none: Omit<Records, 'phase' | 'away' | 'cursor'> = {
   sessions: new Map(),
   inputs: new Map(),
   requests: new Map(),
+  questions: new Map(),
+  assumptions: new Map(),
   agents: new Map(),
   runtimes: new Map(),
   settings: new Map(),
@@ -88,8 +95,8 @@ function mapAfter<K extends RecordChange['record']>(
 }
 
 export function sketchOf(session: Session): SessionSketch {
-  const { id, ticketId, projectId, state, openRequests, createdAt } = session
-  return { id, ticketId, projectId, state, asks: openRequests > 0, createdAt }
+  const { id, ticketId, projectId, state, openRequests, openQuestions, createdAt } = session
+  return { id, ticketId, projectId, state, asks: openRequests + openQuestions > 0, createdAt }
 }
 
 const sameSketch = (a: SessionSketch | undefined, b: SessionSketch) =>
@@ -131,6 +138,8 @@ export function applyRecords(
     sessions: mapAfter(base.sessions, changes, 'session'),
     inputs: mapAfter(base.inputs, changes, 'input'),
     requests: mapAfter(base.requests, changes, 'request'),
+    questions: mapAfter(base.questions, changes, 'question'),
+    assumptions: mapAfter(base.assumptions, changes, 'assumption'),
     agents: mapAfter(base.agents, changes, 'agent'),
     runtimes: mapAfter(base.runtimes, changes, 'runtime'),
     settings: mapAfter(base.settings, changes, 'settings'),

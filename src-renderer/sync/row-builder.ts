@@ -1,4 +1,5 @@
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
+import { isCallOf, keyOfFate, toldRow, toolOf, withFate } from './asked-rows.ts'
 import type { LiveBlocks } from './live-blocks.ts'
 import { liveRow, type Of, placeOf, proseRow, sameRow, toolResult, turnEnd } from './row-makers.ts'
 import type { Asked, InputRow, ProseRow, Row, ToolRow } from './rows.ts'
@@ -40,6 +41,8 @@ export class RowBuilder {
   /** Live prose by the call id of its parent; '' is the session itself. */
   #liveProse = new Map<string, ProseRow[]>()
   #liveRows = new Map<string, ProseRow>()
+  /** Tools of Ballet that were told of before their call was. */
+  #told = new Set<string>()
   #rows: readonly Row[] | null = null
   #before: ReadonlyMap<string, Cell> | null
 
@@ -185,6 +188,21 @@ export class RowBuilder {
       case 'request.closed':
         this.#answer(event)
         break
+      case 'question.asked':
+      case 'assumption':
+      case 'progress':
+      case 'stage.completed':
+        this.#hideCall(toolOf[event.kind])
+        this.#put(toldRow(event), event.parent)
+        break
+      case 'question.planned':
+      case 'question.answered':
+      case 'question.withdrawn':
+      case 'assumption.reviewed': {
+        const cell = this.#cells.get(keyOfFate(event))
+        if (cell !== undefined) this.#replace(cell, withFate(cell.row, event))
+        break
+      }
       case 'resume.step':
         this.#step(event)
         break
@@ -208,7 +226,21 @@ export class RowBuilder {
     }
   }
 
+  /** What the call did says all that the call says; one that failed is shown again. */
+  #hideCall(tool: string): void {
+    for (let at = this.#top.length - 1; at >= 0; at -= 1) {
+      const cell = this.#top[at]
+      if (cell === undefined || cell.row.kind === 'turn') break
+      if (cell.hidden || !isCallOf(cell.row, tool)) continue
+      if (cell.row.kind === 'tool' && cell.row.result !== null) break
+      cell.hidden = true
+      return
+    }
+    this.#told.add(tool)
+  }
+
   #startTurn(event: Of<'turn.started'>): void {
+    this.#told.clear()
     const key = event.turn === undefined ? `seq:${event.seq}` : `turn:${event.turn}`
     const inputs = new Set(event.inputs.map((input) => `input:${input}`))
     // Sent just before the turn began, shown in it.
@@ -253,7 +285,12 @@ export class RowBuilder {
       liveOutput,
       children: [],
     }
-    this.#put(row, event.parent)
+    const cell = this.#put(row, event.parent)
+    for (const tool of this.#told) {
+      if (!isCallOf(row, tool)) continue
+      cell.hidden = true
+      this.#told.delete(tool)
+    }
   }
 
   #result(event: Of<'tool.result'>): void {

@@ -4,6 +4,7 @@ import type {
   InputKind,
   InputState,
   SessionState,
+  StageOutcome,
   ToolKind,
   Usage,
 } from '../../src-shared/records.ts'
@@ -17,6 +18,8 @@ import type {
 
 /** `key` stays the same while a row grows, is finished and gets its result. `at` is null while live. */
 type RowPlace = { key: string; seq: number | null; at: string | null; turn: number | undefined }
+
+type Event<K extends TimelineEvent['kind']> = Extract<TimelineEvent, { kind: K }>
 
 export type TurnEnd = {
   reason: TurnEndReason
@@ -114,6 +117,36 @@ export type StepRow = RowPlace & {
 /** A permission request whose call is not loaded. */
 export type RequestRow = RowPlace & { kind: 'request'; permission: Asked }
 
+/** What an agent asked, and what came of it; `answers` holds a second one where a person overturned the first. */
+export type QuestionRow = RowPlace & {
+  kind: 'question'
+  asked: Event<'question.asked'>
+  planned: Event<'question.planned'> | null
+  answers: readonly Event<'question.answered'>[]
+  withdrawn: Event<'question.withdrawn'> | null
+}
+
+export type AssumptionRow = RowPlace & {
+  kind: 'assumption'
+  recorded: Event<'assumption'>
+  reviewed: Event<'assumption.reviewed'> | null
+}
+
+export type ProgressRow = RowPlace & {
+  kind: 'progress'
+  summary: string
+  done: number | undefined
+  total: number | undefined
+}
+
+/** How the agent says that its stage ended. */
+export type CompletedRow = RowPlace & {
+  kind: 'completed'
+  summary: string
+  textBlob: string | undefined
+  outcome: StageOutcome
+}
+
 /** One entry of a session's timeline as it is drawn. */
 export type Row =
   | TurnRow
@@ -126,3 +159,7 @@ export type Row =
   | EndedRow
   | StepRow
   | RequestRow
+  | QuestionRow
+  | AssumptionRow
+  | ProgressRow
+  | CompletedRow

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { cutLines, LINE_LIMIT, lastLines, lineCount, lineStarts, linesUpTo } from './lines.ts'
+import {
+  cutLines,
+  LINE_LIMIT,
+  lastLines,
+  lineAt,
+  lineCount,
+  lineStarts,
+  linesUpTo,
+} from './lines.ts'
 
 describe('lines of a text', () => {
   it('are counted as an editor counts them', () => {
@@ -7,6 +15,13 @@ describe('lines of a text', () => {
     expect([...lineStarts('a\nbc\n\nd')]).toEqual([0, 2, 5, 6])
     expect([...lineStarts('a\n')]).toEqual([0])
     expect(lineStarts('x\n'.repeat(100_000))).toHaveLength(100_000)
+  })
+
+  it('know what is in them', () => {
+    const starts = lineStarts('a\nbc\n\nd')
+    expect([0, 1, 2, 3, 5, 6, 99].map((offset) => lineAt(starts, offset))).toEqual([
+      0, 0, 1, 1, 2, 3, 3,
+    ])
   })
 
   it('are cut from both ends', () => {

@@ -16,6 +16,18 @@ export function lineStarts(text: string): Uint32Array {
   return starts.subarray(0, count)
 }
 
+/** Which line an offset is in, from 0. */
+export function lineAt(starts: Uint32Array, offset: number): number {
+  let low = 0
+  let high = starts.length - 1
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((starts[middle] ?? 0) <= offset) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
 export function lineCount(text: string): number {
   let count = 1
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1

@@ -52,19 +52,23 @@ const ofAgent: Record<AgentState, Look> = {
 
 const isOver = (state: SessionState) => state === 'finished' || state === 'cancelled'
 
-/** A session whose runtime waits for the answer to a permission request. */
-const asks = ({ state, openRequests }: Pick<Session, 'state' | 'openRequests'>) =>
-  openRequests > 0 && !isOver(state)
+type Shown = Pick<Session, 'state' | 'openRequests' | 'openQuestions'>
 
-type Shown = Pick<Session, 'state' | 'openRequests'>
+/** A session whose runtime waits for the answer to a permission request. */
+const asksToBeAllowed = ({ state, openRequests }: Shown) => openRequests > 0 && !isOver(state)
+
+/** A session that waits for the answer to a question; while its turn runs it works. */
+const asksQuestions = ({ state, openQuestions }: Shown) =>
+  openQuestions > 0 && !isOver(state) && state !== 'working'
 
 export const sessionLook = (session: Shown): Look =>
-  asks(session) ? 'ask' : ofSession[session.state]
+  asksToBeAllowed(session) ? 'ask' : ofSession[session.state]
 
-/** The state in a word: that it asks is more than that its turn runs. */
+/** The state in a word: that it asks is more than that its turn runs or that it waits. */
 export function sessionWord(session: Shown): string {
-  if (!asks(session)) return session.state
-  return session.state === 'working' ? 'asks' : `${session.state}, asks`
+  const { state } = session
+  if (!asksToBeAllowed(session) && !asksQuestions(session)) return state
+  return state === 'working' || state === 'waiting' ? 'asks' : `${state}, asks`
 }
 export const ticketLook = (status: TicketStatus): Look => ofTicket[status]
 

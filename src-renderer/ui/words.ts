@@ -1,3 +1,5 @@
+import type { Author } from '../../src-shared/records.ts'
+
 /** How numbers, times and amounts are written everywhere in the window. */
 
 const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })
@@ -31,6 +33,15 @@ export function duration(ms: number): string {
 /** For what still counts: whole seconds only, so that the width is calm. */
 export function elapsed(ms: number): string {
   return wholeSeconds(Math.max(0, Math.floor(ms / 1_000)))
+}
+
+/** What is left until something, `6:12` or `1:02:10`; `0:00` when it is over. */
+export function countdown(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000))
+  const two = (value: number) => String(value).padStart(2, '0')
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`
 }
 
 function wholeSeconds(seconds: number): string {
@@ -98,3 +109,7 @@ export const priorityWord = (priority: number) =>
 
 export const runtimeWord = (runtime: string) =>
   runtime === 'claude-code' ? 'Claude Code' : runtime
+
+/** Who gave an answer, in a sentence. */
+export const authorWord = (author: Author): string =>
+  author === 'person' ? 'you' : author === 'planner' ? 'the planner' : 'Ballet'

@@ -1,5 +1,5 @@
 import type { RequestId } from '../../../src-shared/ids.ts'
-import type { Author, Request, RequestOutcome } from '../../../src-shared/records.ts'
+import type { Request, RequestOutcome } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import type { Client } from '../../sync/client.ts'
 import { newCommand } from '../composer/steer.ts'
@@ -65,5 +65,3 @@ const words: Record<RequestOutcome, string> = {
 }
 
 export const outcomeWord = (outcome: RequestOutcome): string => words[outcome]
-
-export const authorWord = (author: Author): string => (author === 'person' ? 'you' : 'Ballet')

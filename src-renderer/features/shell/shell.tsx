@@ -2,7 +2,6 @@ import { lazy, Suspense, useEffect } from 'react'
 import { focusedSession, runCommand, runMenuCommand } from '../../commands.ts'
 import { commandOf, isWritten } from '../../shortcuts.ts'
 import { focusPane, layoutStore, type Page, useLayout } from '../../stores/layout.ts'
-import { setTheme } from '../../stores/theme.ts'
 import { untell, useTold } from '../../stores/told.ts'
 import { bridge } from '../../sync/bridge.ts'
 import { useClient } from '../../sync/client.ts'
@@ -15,6 +14,7 @@ import { Details } from '../session/details.tsx'
 import { SessionPane } from '../session/session-pane.tsx'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { Guard } from './guard.tsx'
+import { useHostTheme } from './host-theme.ts'
 import { useKeptFocus } from './keep-focus.ts'
 import { TopBar } from './top-bar.tsx'
 
@@ -35,8 +35,8 @@ const EditProjectPage = lazy(() =>
 const EditTicketPage = lazy(() =>
   import('../ticket/edit-ticket-page.tsx').then(({ EditTicketPage: page }) => ({ default: page })),
 )
-const RequestsPage = lazy(() =>
-  import('../requests/requests-page.tsx').then(({ RequestsPage: page }) => ({ default: page })),
+const InboxPage = lazy(() =>
+  import('../inbox/inbox-page.tsx').then(({ InboxPage: page }) => ({ default: page })),
 )
 const SettingsPage = lazy(() =>
   import('../settings/settings-page.tsx').then(({ SettingsPage: page }) => ({ default: page })),
@@ -69,8 +69,8 @@ function PageOf({ page, pane, focused }: { page: Page; pane: number; focused: bo
       return <EditProjectPage key={page.project} id={page.project} pane={pane} />
     case 'edit-ticket':
       return <EditTicketPage key={page.ticket} id={page.ticket} pane={pane} />
-    case 'requests':
-      return <RequestsPage pane={pane} />
+    case 'inbox':
+      return <InboxPage pane={pane} />
     case 'settings':
       return <SettingsPage pane={pane} />
     case 'fleet':
@@ -206,21 +206,13 @@ function useTitle(): void {
   }, [title])
 }
 
-/** The theme is a setting of the host: changed anywhere, it holds here too. */
-function useHostTheme(): void {
-  const theme = useRecords((records) => records.settings.get('settings')?.theme)
-  useEffect(() => {
-    if (theme !== undefined) setTheme(theme)
-  }, [theme])
-}
-
 /** What a person may want within a moment is loaded when the window has nothing else to do. */
 function useLoadedAhead(): void {
   useEffect(() => {
     const idle = requestIdleCallback(() => {
       void import('../ticket/new-ticket-page.tsx')
       void import('../ticket/ticket-page.tsx')
-      void import('../requests/requests-page.tsx')
+      void import('../inbox/inbox-page.tsx')
     })
     return () => cancelIdleCallback(idle)
   }, [])

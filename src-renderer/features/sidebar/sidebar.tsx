@@ -8,6 +8,7 @@ import { showControls } from '../../text/controls.ts'
 import { isMod, keyText } from '../../ui/key.tsx'
 import { StateDot, sessionLook, sessionWord, ticketLook } from '../../ui/state-dot.tsx'
 import { age, whole } from '../../ui/words.ts'
+import { inboxItems } from '../inbox/items.ts'
 import { type Line, sidebarLines } from './list.ts'
 import { treeMove } from './tree-keys.ts'
 
@@ -26,7 +27,7 @@ const pageOf = (line: Extract<Line, { line: 'ticket' }>): Page =>
 
 function Age({ session }: { session: Session }) {
   const now = useMinutes()
-  if (sessionLook(session) === 'ask') return <span className="side-asks">asks</span>
+  if (sessionWord(session) === 'asks') return <span className="side-asks">asks</span>
   switch (session.state) {
     case 'working':
       return <>{age(now - Date.parse(session.turnStartedAt ?? session.updatedAt))}</>
@@ -86,35 +87,27 @@ function lineContent(line: Line) {
   }
 }
 
-/** How many sessions wait for the person. */
-function Waiting() {
-  const count = useRecords(({ sketches }) => {
-    let waiting = 0
-    for (const { state, asks } of sketches.values()) {
-      if (!asks && (state === 'waiting' || state === 'failed')) waiting += 1
-    }
-    return waiting
-  })
-  if (count === 0) return null
-  return (
-    <span className="side-badge">
-      {whole(count)}
-      <span className="unseen"> {count === 1 ? 'waits' : 'wait'} for you</span>
-    </span>
+/** Everything that waits for the person, with how much that is. */
+function Inbox({ on }: { on: boolean }) {
+  // Assumptions wait for nobody.
+  const count = useRecords((records) =>
+    inboxItems(records).reduce((sum, { kind }) => sum + (kind === 'assumption' ? 0 : 1), 0),
   )
-}
-
-function Requests({ on }: { on: boolean }) {
-  const count = useRecords((records) => records.requests.size)
   return (
     <button
       type="button"
       className={on ? 'side-home side-on' : 'side-home'}
-      title={`Requests (${keyText('Mod+Shift+R')})`}
-      onClick={() => openPage({ page: 'requests' })}
+      title={`Inbox (${keyText('Mod+B')})`}
+      onClick={() => openPage({ page: 'inbox' })}
     >
-      <span className="grow">Requests</span>
-      {count === 0 ? null : <span className="side-badge">{whole(count)}</span>}
+      <StateDot look={count === 0 ? 'open' : 'wait'} />
+      <span className="grow">Inbox</span>
+      {count === 0 ? null : (
+        <span className="side-badge">
+          {whole(count)}
+          <span className="unseen"> {count === 1 ? 'waits' : 'wait'} for you</span>
+        </span>
+      )}
     </button>
   )
 }
@@ -199,7 +192,6 @@ export function Sidebar() {
           onClick={() => openPage({ page: 'home' })}
         >
           Overview
-          <Waiting />
         </button>
         <button
           type="button"
@@ -222,7 +214,7 @@ export function Sidebar() {
         </button>
       </div>
       <div className="side-bar side-second">
-        <Requests on={panes[focused]?.page === 'requests'} />
+        <Inbox on={panes[focused]?.page === 'inbox'} />
       </div>
       <div className="side-list" ref={box}>
         {lines.length === 0 ? null : (

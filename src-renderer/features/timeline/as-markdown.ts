@@ -1,5 +1,5 @@
-import type { Row, ToolRow } from '../../sync/rows.ts'
-import { duration, money } from '../../ui/words.ts'
+import type { QuestionRow, Row, ToolRow } from '../../sync/rows.ts'
+import { authorWord, duration, money } from '../../ui/words.ts'
 
 /** A fence that is longer than any in the text, so that the text cannot end it. */
 function fenced(text: string, language = ''): string {
@@ -17,6 +17,16 @@ function tool(row: ToolRow): string {
   }
   parts.push(...row.children.map(one).filter((text) => text !== ''))
   return parts.join('\n\n')
+}
+
+function question({ asked, answers, withdrawn }: QuestionRow): string {
+  const options = asked.options.map(
+    ({ label, detail }, at) => `${at + 1}. ${label}${detail === undefined ? '' : `: ${detail}`}`,
+  )
+  const parts = [`**${asked.key} ${asked.text}**`, asked.context ?? '', options.join('\n')]
+  parts.push(...answers.map(({ text, author }) => `Answer (${authorWord(author)}): ${text}`))
+  if (withdrawn !== null) parts.push(`*withdrawn: ${withdrawn.reason}*`)
+  return parts.filter((part) => part !== '').join('\n\n')
 }
 
 function one(row: Row): string {
@@ -43,6 +53,12 @@ function one(row: Row): string {
         : ''
     case 'notice':
       return row.level === 'info' ? '' : `*${row.level}: ${row.text}*`
+    case 'question':
+      return question(row)
+    case 'assumption':
+      return `*Assumes: ${row.recorded.assumption}*`
+    case 'completed':
+      return `**${row.outcome.replace('_', ' ')}** ${row.summary}`
     case 'ended':
       return `*${row.end.reason}${row.end.detail === undefined ? '' : `: ${row.end.detail}`}*`
     default:

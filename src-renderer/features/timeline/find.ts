@@ -22,6 +22,19 @@ function textOf(item: Item): string {
       return `${row.step} ${row.detail ?? ''}`
     case 'request':
       return `${row.permission.asked.title} ${row.permission.answer?.text ?? ''}`
+    case 'question':
+      return [
+        row.asked.key,
+        row.asked.text,
+        row.asked.context ?? '',
+        ...row.asked.options.map(({ label }) => label),
+        ...row.answers.map(({ text }) => text),
+      ].join('\n')
+    case 'assumption':
+      return `${row.recorded.assumption}\n${row.recorded.reason}\n${row.reviewed?.text ?? ''}`
+    case 'progress':
+    case 'completed':
+      return row.summary
     case 'input':
     case 'thinking':
     case 'notice':

@@ -18,6 +18,7 @@ import { MarkdownChunk } from '../../text/markdown.tsx'
 import { InlineCode } from '../../ui/inline-code.tsx'
 import { duration, elapsed, fullTime, money, timeOfDay } from '../../ui/words.ts'
 import { Permission } from '../requests/permission.tsx'
+import { AssumptionItem, CompletedItem, ProgressItem, QuestionItem } from './asked-items.tsx'
 import { InputImages } from './input-images.tsx'
 import type { Item } from './items.ts'
 import { LongText } from './long-text.tsx'
@@ -316,5 +317,13 @@ export const TimelineItem = memo(function TimelineItem({
       return <Step row={row} />
     case 'request':
       return <Permission permission={row.permission} session={session} headed={false} />
+    case 'question':
+      return <QuestionItem row={row} open={open} onToggle={toggle} session={session} />
+    case 'assumption':
+      return <AssumptionItem row={row} />
+    case 'progress':
+      return <ProgressItem row={row} />
+    case 'completed':
+      return <CompletedItem row={row} session={session} />
   }
 })

@@ -33,16 +33,22 @@ function estimate(item: Item | undefined): number {
       return item.open ? 160 : 30
     case 'turn':
       return 40
+    case 'question':
+      return 240
+    case 'assumption':
+      return 130
     default:
       return 34
   }
 }
 
 /** What a search opens to show what it found inside. */
-const isFoldable = (row: Row): boolean => ['tool', 'thinking', 'todo'].includes(row.kind)
+const isFoldable = (row: Row): boolean =>
+  ['tool', 'thinking', 'todo', 'question'].includes(row.kind)
 
-/** The open request that a row asks for. */
-function requestOf(row: Row): string | undefined {
+/** The open request or question that a row asks for. */
+function wantedOf(row: Row): string | undefined {
+  if (row.kind === 'question') return row.asked.question
   if (row.kind !== 'tool' && row.kind !== 'request') return undefined
   const { permission } = row
   return permission?.answer === null ? permission.asked.request : undefined
@@ -216,7 +222,7 @@ export function Timeline({
 
   const wanted = useWantedRequest()
   const wantedAt = useMemo(
-    () => (wanted === null ? -1 : items.findIndex(({ row }) => requestOf(row) === wanted)),
+    () => (wanted === null ? -1 : items.findIndex(({ row }) => wantedOf(row) === wanted)),
     [items, wanted],
   )
   useEffect(() => {
@@ -225,8 +231,9 @@ export function Timeline({
     setPinned(false)
     list.scrollToIndex(wantedAt, { align: 'center' })
     // It is drawn once it is scrolled to.
-    return whenDrawn(box.current, `[data-request="${wanted}"]`, (card) => {
-      card.focus()
+    const card = `:is([data-request="${wanted}"], [data-question="${wanted}"])`
+    return whenDrawn(box.current, card, (element) => {
+      element.focus()
       requestShown()
     })
   }, [list, wanted, wantedAt])

@@ -1,0 +1,98 @@
+import { type KeyboardEvent, memo, useEffect, useRef } from 'react'
+import type { InboxItem } from '../../../src-shared/inbox.ts'
+import { useMinutes } from '../../stores/clock.ts'
+import { useSession } from '../../sync/records.ts'
+import { showControls } from '../../text/controls.ts'
+import { StateDot } from '../../ui/state-dot.tsx'
+import { age } from '../../ui/words.ts'
+import { ParksIn } from '../session/parks-in.tsx'
+import { kindLook, kindWord } from './items.ts'
+
+const firstLine = (text: string) =>
+  showControls((text.trim().split('\n', 1)[0] ?? '').slice(0, 300))
+
+const Row = memo(function Row({
+  item,
+  isCurrent,
+  at,
+}: {
+  item: InboxItem
+  isCurrent: boolean
+  at: number
+}) {
+  const session = useSession(item.session)
+  const since = age(useMinutes() - Date.parse(item.since))
+  return (
+    <li>
+      <button
+        type="button"
+        className={isCurrent ? 'inbox-row inbox-on' : 'inbox-row'}
+        aria-current={isCurrent}
+        tabIndex={isCurrent ? 0 : -1}
+        data-at={at}
+        data-kind={item.kind}
+      >
+        <StateDot look={kindLook[item.kind]} />
+        <span className="inbox-text clip">{firstLine(item.text)}</span>
+        <span className="inbox-age">{since}</span>
+        <span className="inbox-from clip">
+          {item.ticket} · {session === undefined ? '' : showControls(session.title)}
+        </span>
+        <span className="inbox-kind">
+          {item.parkAt === null || item.kind === 'assumption' ? (
+            kindWord[item.kind]
+          ) : (
+            <>
+              <span className="unseen">{kindWord[item.kind]}, </span>
+              <ParksIn at={item.parkAt} />
+            </>
+          )}
+        </span>
+      </button>
+    </li>
+  )
+})
+
+/** What waits, a row each; the chosen one is shown beside it. */
+export function ItemList({
+  items,
+  current,
+  onChoose,
+}: {
+  items: readonly InboxItem[]
+  /** The place of the chosen one. */
+  current: number
+  onChoose: (at: number, takesFocus: boolean) => void
+}) {
+  const list = useRef<HTMLUListElement>(null)
+  useEffect(() => {
+    list.current?.querySelector(`[data-at="${current}"]`)?.scrollIntoView({ block: 'nearest' })
+  }, [current])
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step === undefined) return
+    const next = current + step
+    if (next < 0 || next >= items.length) return
+    event.preventDefault()
+    onChoose(next, false)
+    list.current?.querySelector<HTMLElement>(`[data-at="${next}"]`)?.focus()
+  }
+  return (
+    <ul
+      ref={list}
+      className="inbox-list"
+      aria-label="What waits for you"
+      onKeyDown={onKeyDown}
+      onClick={({ target }) => {
+        if (!(target instanceof HTMLElement)) return
+        const row = target.closest<HTMLElement>('[data-at]')
+        if (row !== null) onChoose(Number(row.dataset.at), true)
+      }}
+    >
+      {items.map((item, at) => (
+        <Row key={`${item.kind} ${item.id}`} item={item} at={at} isCurrent={at === current} />
+      ))}
+    </ul>
+  )
+}
