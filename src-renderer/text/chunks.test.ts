@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sentence } from '../fixture/story.ts'
 import { seeded } from '../fixture/world.ts'
-import { chunksOf, growChunks, tableHead } from './chunks.ts'
+import { chunksOf, cutText, growCut, tableHead } from './chunks.ts'
 
 const kinds = (text: string) => chunksOf(text).map(({ kind }) => kind)
 
@@ -44,20 +44,39 @@ describe('cutting Markdown', () => {
   })
 
   it('gives the same chunks however the text grew, and the finished ones as the same objects', () => {
-    const random = seeded(11)
-    const text = Array.from({ length: 30 }, (_, at) =>
-      at % 5 === 0 ? `\`\`\`ts\n${sentence(random, 9)}\n\`\`\`` : sentence(random, 20),
-    ).join('\n\n')
-    let before = { text: '', chunks: chunksOf('') }
-    for (let at = 0; at < text.length; at += 1 + Math.floor(random() * 40)) {
-      const grown = text.slice(0, at)
-      const chunks = growChunks(before, grown)
-      expect(chunks).toEqual(chunksOf(grown))
-      const finished = Math.max(0, before.chunks.length - 2)
-      if (before.chunks.length > 2) expect(chunks[0]).toBe(before.chunks[0])
-      expect(chunks.slice(0, finished).every((chunk, of) => chunk === before.chunks[of])).toBe(true)
-      before = { text: grown, chunks }
+    const blocks = [
+      '```ts\nlet a\n\nlet b\n```',
+      '- one\n\n1. two\n\n   inner',
+      '| a | b |\n| - | - |\n| 1 | 2 |',
+      'x | y\nz',
+      '1. one\n2. two',
+      '~~~\nopen | a\n~~~~',
+    ]
+    for (let seed = 1; seed <= 12; seed += 1) {
+      const random = seeded(seed)
+      const text = Array.from({ length: 90 }, () =>
+        random() < 0.5
+          ? sentence(random, 4 + Math.floor(random() * 40))
+          : (blocks[Math.floor(random() * blocks.length)] ?? ''),
+      ).join(random() < 0.3 ? '\n' : '\n\n')
+      let before = cutText('')
+      for (let at = 0; at < text.length; at += 1 + Math.floor(random() * 40)) {
+        const grown = text.slice(0, at)
+        const cut = growCut(before, grown)
+        expect(cut.chunks).toEqual(chunksOf(grown))
+        const finished = cut.chunks.slice(0, before.settled)
+        expect(finished.every((chunk, of) => chunk === before.chunks[of])).toBe(true)
+        before = cut
+      }
     }
+  })
+
+  it('cuts only the end of a long text again', () => {
+    const paragraph = `${'word '.repeat(200)}\n\n`
+    let cut = cutText(paragraph.repeat(1_500))
+    for (let piece = 0; piece < 20; piece += 1) cut = growCut(cut, `${cut.text}more `)
+    expect(cut.chunks.length - cut.settled).toBeLessThan(4)
+    expect(cut.text.length - cut.from).toBeLessThan(3_000)
   })
 
   it('takes the beginning of a table', () => {

@@ -16,6 +16,12 @@ const PARAGRAPH_LIMIT = 8_000
 
 type Kept = { lines: string[]; inList: boolean }
 
+/**
+ * A text as it was cut. `from` and `settled`: where in it the last block but one begins, and how many chunks are
+ * before that; what is appended can change nothing there.
+ */
+export type Cut = { text: string; chunks: readonly Chunk[]; from: number; settled: number }
+
 function cutLong(text: string, into: Chunk[]): void {
   let rest = text
   while (rest.length > PARAGRAPH_LIMIT) {
@@ -31,11 +37,27 @@ function cutLong(text: string, into: Chunk[]): void {
  * Cuts Markdown at the boundaries of its top-level blocks, so that a growing text is parsed only at its end.
  * Text with link definitions is kept whole where it is small, since they hold for all of it.
  */
-export function chunksOf(text: string): Chunk[] {
-  if (text.length < PARAGRAPH_LIMIT && definition.test(text)) return [{ kind: 'markdown', text }]
-  const chunks: Chunk[] = []
-  const lines = text.split('\n')
+export const chunksOf = (text: string): readonly Chunk[] => cutText(text).chunks
+
+export function cutText(text: string): Cut {
+  if (text.length < PARAGRAPH_LIMIT && definition.test(text)) {
+    return { text, chunks: [{ kind: 'markdown', text }], from: 0, settled: 0 }
+  }
+  return cutFrom(text, 0, [])
+}
+
+/** Cuts what is behind `from`, where a block begins, and puts its chunks behind those that are given. */
+function cutFrom(text: string, from: number, before: readonly Chunk[]): Cut {
+  const chunks = [...before]
+  const lines = text.slice(from).split('\n')
   let kept: Kept = { lines: [], inList: false }
+  /** The last block and the one before it: the line that each begins with, and how many chunks are before it. */
+  let last = { line: 0, chunks: chunks.length }
+  let lastButOne = last
+  const begin = (line: number) => {
+    lastButOne = last
+    last = { line, chunks: chunks.length }
+  }
   const flush = () => {
     const body = kept.lines.join('\n')
     if (body.trim() !== '') cutLong(body, chunks)
@@ -47,6 +69,7 @@ export function chunksOf(text: string): Chunk[] {
     const fence = fenceStart.exec(line)
     if (fence !== null && !kept.inList && !(fence[1]?.startsWith('`') && fence[2]?.includes('`'))) {
       flush()
+      begin(at)
       at = takeFence(lines, at, fence[1] ?? '', (fence[2] ?? '').trim(), chunks)
       continue
     }
@@ -59,6 +82,7 @@ export function chunksOf(text: string): Chunk[] {
       tableDelimiter.test(next)
     ) {
       flush()
+      begin(at)
       at = takeTable(lines, at, chunks)
       continue
     }
@@ -66,13 +90,16 @@ export function chunksOf(text: string): Chunk[] {
       if (kept.inList && listGoesOn(lines, at + 1)) kept.lines.push(line)
       else flush()
     } else {
+      if (kept.lines.length === 0) begin(at)
       if (listItem.test(line)) kept.inList = true
       kept.lines.push(line)
     }
     at += 1
   }
   flush()
-  return chunks
+  let offset = from
+  for (let line = 0; line < lastButOne.line; line += 1) offset += (lines[line]?.length ?? 0) + 1
+  return { text, chunks, from: offset, settled: lastButOne.chunks }
 }
 
 function listGoesOn(lines: string[], from: number): boolean {
@@ -124,16 +151,29 @@ export function tableHead(text: string, rows: number): string {
 }
 
 /**
- * The same cutting for a text that grows: chunks before the last one are taken from the time before,
- * as the same objects.
+ * The same cutting for a text that grows: only its end is cut again. Chunks that are as before are the same objects,
+ * so that they are not drawn again.
  */
-export function growChunks(before: { text: string; chunks: Chunk[] }, text: string): Chunk[] {
-  if (!text.startsWith(before.text) || before.chunks.length < 2) return chunksOf(text)
-  const chunks = chunksOf(text)
-  return chunks.map((chunk, at) => {
-    const known = before.chunks[at]
-    return known !== undefined && known.kind === chunk.kind && known.text === chunk.text
-      ? known
-      : chunk
-  })
+export function growCut(before: Cut, text: string): Cut {
+  if (text.length < PARAGRAPH_LIMIT || before.settled === 0 || !text.startsWith(before.text)) {
+    return keepKnown(before, cutText(text))
+  }
+  return keepKnown(before, cutFrom(text, before.from, before.chunks.slice(0, before.settled)))
 }
+
+function keepKnown(before: Cut, cut: Cut): Cut {
+  const chunks = [...cut.chunks]
+  for (let at = chunks.length - 1; at >= 0; at -= 1) {
+    const known = before.chunks[at]
+    const chunk = chunks[at]
+    // What is before the first one that was taken over is taken over too.
+    if (known === chunk && known !== undefined) break
+    if (known !== undefined && chunk !== undefined && isSame(known, chunk)) chunks[at] = known
+  }
+  return { ...cut, chunks }
+}
+
+const isSame = (a: Chunk, b: Chunk): boolean =>
+  a.kind === b.kind &&
+  a.text === b.text &&
+  (a.kind !== 'code' || b.kind !== 'code' || (a.closed === b.closed && a.language === b.language))

@@ -1,5 +1,5 @@
 import type { ProseRow, Row, ToolRow } from '../../sync/rows.ts'
-import { type Chunk, chunksOf, growChunks } from '../../text/chunks.ts'
+import { type Chunk, type Cut, cutText, growCut } from '../../text/chunks.ts'
 
 /** One entry of the virtual list. A long text is several of them, so that only its part in sight is drawn. */
 export type Item = {
@@ -75,11 +75,24 @@ function grouped(chunks: readonly Chunk[]): Chunk[][] {
 const sameChunks = (a: readonly Chunk[], b: readonly Chunk[]) =>
   a.length === b.length && a.every((chunk, at) => chunk === b[at])
 
+const isSameItem = (item: Item, depth: number, group: readonly Chunk[]): boolean =>
+  !item.last && item.depth === depth && item.chunks !== null && sameChunks(item.chunks, group)
+
+/** The items at the beginning of a text that draw nothing but settled chunks; the last item still grows. */
+function settledItems(items: readonly Item[], depth: number, settled: number): Item[] {
+  let drawn = 0
+  const end = items.findIndex((item) => {
+    drawn += item.chunks?.length ?? 0
+    return item.last || item.depth !== depth || drawn >= settled
+  })
+  return items.slice(0, Math.max(0, end))
+}
+
 /** Makes the items of rows, and gives the same objects again for what did not change. */
 export class ItemMaker {
   #made = new WeakMap<Row, Item[]>()
   #results = new WeakMap<Row, Item>()
-  #texts = new Map<string, { text: string; chunks: Chunk[]; items: Item[] }>()
+  #texts = new Map<string, { cut: Cut; items: Item[] }>()
 
   items(rows: readonly Row[], chosen: ReadonlyMap<string, boolean>): Item[] {
     const items: Item[] = []
@@ -123,26 +136,24 @@ export class ItemMaker {
 
   #text(row: ProseRow, depth: number): Item[] {
     const before = this.#texts.get(row.key)
-    const chunks = before === undefined ? chunksOf(row.text) : growChunks(before, row.text)
-    const groups = grouped(chunks)
+    const cut = before === undefined ? cutText(row.text) : growCut(before.cut, row.text)
+    const kept = before === undefined ? [] : settledItems(before.items, depth, cut.settled)
+    const drawn = kept.reduce((sum, { chunks }) => sum + (chunks?.length ?? 0), 0)
+    const groups = grouped(cut.chunks.slice(drawn))
     if (groups.length === 0) groups.push([])
-    const items = groups.map((group, at): Item => {
+    const items = [...kept]
+    for (const [place, group] of groups.entries()) {
+      const at = kept.length + place
       const key = at === 0 ? row.key : `${row.key}#${at}`
-      const last = at === groups.length - 1
+      const last = place === groups.length - 1
       const same = before?.items[at]
-      if (
-        same !== undefined &&
-        !last &&
-        !same.last &&
-        same.depth === depth &&
-        same.chunks !== null &&
-        sameChunks(same.chunks, group)
-      ) {
-        return same
-      }
-      return { key, row, depth, open: false, part: 'whole', chunks: group, last }
-    })
-    if (row.live) this.#texts.set(row.key, { text: row.text, chunks, items })
+      items.push(
+        !last && same !== undefined && isSameItem(same, depth, group)
+          ? same
+          : { key, row, depth, open: false, part: 'whole', chunks: group, last },
+      )
+    }
+    if (row.live) this.#texts.set(row.key, { cut, items })
     else this.#texts.delete(row.key)
     return items
   }
