@@ -123,8 +123,8 @@ describe('a session’s timeline', () => {
     await until(() => view().away === null && view().last === 12, draw)
   })
 
-  it('takes the end that a host gives which was too far ahead', async () => {
-    const { host, session, timeline, draw, view } = setUp((of) => {
+  const farBehind = () =>
+    setUp((of) => {
       const client = of.client()
       const follow: Client['timeline']['follow'] = async (...args) => {
         const answer = await client.timeline.follow(...args)
@@ -134,6 +134,9 @@ describe('a session’s timeline', () => {
       }
       return { ...client, timeline: { ...client.timeline, follow } }
     })
+
+  it('takes the end that a host gives which was too far ahead', async () => {
+    const { host, session, timeline, draw, view } = farBehind()
     host.append(session, storyBodies().slice(0, 5))
     timeline.start()
     await until(() => view().phase === 'ready', draw)
@@ -142,6 +145,23 @@ describe('a session’s timeline', () => {
     expect(view().first).toBe(356)
     await timeline.loadAbove()
     expect(view().first).toBe(156)
+  })
+
+  it('keeps the place of a reader further up when the host is too far ahead', async () => {
+    const { host, session, timeline, draw, view } = farBehind()
+    host.append(session, longBodies(300))
+    timeline.start()
+    await until(() => view().phase === 'ready', draw)
+    timeline.setFollowing(false)
+    const { rows, first, last } = view()
+    host.append(session, longBodies(400))
+    await until(() => view().hostLast === 700, draw)
+    expect(view()).toMatchObject({ first, last })
+    expect(view().rows).toEqual(rows)
+    while (view().last < 700) await timeline.loadBelow()
+    const whole = new RowBuilder()
+    whole.add(host.timeline(session).events.slice(first - 1))
+    expect(view().rows).toEqual(whole.rows())
   })
 
   it('takes nothing twice that came while a page further down was loaded', async () => {

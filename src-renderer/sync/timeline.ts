@@ -174,9 +174,13 @@ export class SessionTimeline {
   }
 
   #takeFollow(answer: TimelineFollow): void {
-    const attached = this.#lastHeld() >= this.#hostLast
+    const held = this.#lastHeld()
+    const attached = held >= this.#hostLast
     this.#live = growBlocks(this.#live, answer.live, answer.blocks)
-    if (answer.reset) {
+    if (answer.reset && !this.#following && held > 0 && held <= answer.last) {
+      // The reader is further up and stays there; the end is loaded when they come back to it.
+      this.#hostLast = answer.last
+    } else if (answer.reset) {
       this.#hostLast = answer.last
       this.#events = answer.events
       this.#rebuild()
