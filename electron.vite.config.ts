@@ -11,7 +11,10 @@ export default defineConfig({
     build: {
       // Bundled for the same reason as in vite.node.config.ts.
       externalizeDeps: {
-        exclude: ['@orpc/client', '@orpc/contract', '@orpc/server', 'uuid', 'ws', 'zod'],
+        exclude: [
+          ...['@orpc/client', '@orpc/contract', '@orpc/server', 'uuid', 'ws', 'zod'],
+          '@jellybrick/dbus-next',
+        ],
       },
       target: NODE_TARGET,
       outDir: 'out/main',

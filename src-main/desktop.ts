@@ -2,14 +2,16 @@ import { join } from 'node:path'
 import { RPCHandler } from '@orpc/server/message-port'
 import { app, type BrowserWindow, shell } from 'electron'
 import { createHostLog, type Host, openHost } from '../src-core/index.ts'
+import type { SessionId } from '../src-shared/ids.ts'
 import { BalletError, type Refusal } from '../src-shared/refusal.ts'
 import type { MenuCommand } from '../src-shared/window-bridge.ts'
 import { PAGE_ACTIONS, REFUSAL_PAGE, WINDOW_PAGE } from './addresses.ts'
 import { BUILT } from './built-files.ts'
-import { MENU } from './channels.ts'
+import { MENU, OPEN_SESSION } from './channels.ts'
 import { guardContents, refusePermissions } from './guard.ts'
 import { openKeptTexts } from './kept-texts.ts'
 import { setMenu } from './menu.ts'
+import { createNotifying } from './notifying.ts'
 import { servePages } from './own-pages.ts'
 import { describeRefusal } from './refusal-page.ts'
 import { createUtilityLauncher } from './utility-launcher.ts'
@@ -55,6 +57,16 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
     showFolder,
     kept,
   )
+  const notifying = createNotifying({
+    version,
+    preload: BUILT.preload,
+    dataDir,
+    log,
+    show: (session) => {
+      show()
+      if (session !== undefined) openSession(session)
+    },
+  })
 
   app.on('second-instance', (_event, _argv, _cwd, given) => {
     show()
@@ -101,6 +113,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
       log,
       onShown: () => {
         process.stdout.write(`The window is open. Data folder: ${dataDir}\n`)
+        notifying.painted()
       },
     })
     window.on('closed', () => {
@@ -128,6 +141,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
           handler.upgrade(port)
           port.start()
         })
+        notifying.begin(opened.router)
         opened.failed.then(
           (error) => {
             host = undefined
@@ -143,6 +157,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
 
   /** Lets agents end what they run, and lets go of the data folder, so that it can be tried again. */
   async function giveUp(broken: Host, error: Error): Promise<void> {
+    await notifying.end()
     await broken.close()
     refuse(error)
   }
@@ -184,6 +199,14 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
     return false
   }
 
+  function openSession(session: SessionId): void {
+    const contents = window?.webContents
+    if (contents === undefined) return
+    const tell = () => contents.send(OPEN_SESSION, session)
+    if (contents.isLoading()) contents.once('did-finish-load', tell)
+    else tell()
+  }
+
   function send(command: MenuCommand): void {
     window?.webContents.send(MENU, command)
   }
@@ -194,6 +217,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
     const timer = setTimeout(endNow, CLOSE_LIMIT_MS)
     try {
       await opening
+      await notifying.end()
       await host?.close()
       await kept.settled()
     } catch (error) {

@@ -1,6 +1,7 @@
 import { BrowserWindow, dialog, nativeTheme } from 'electron'
 import type { Log } from '../src-core/index.ts'
-import { WINDOW_ARGUMENT, type WindowFacts } from './channels.ts'
+import type { WindowFacts } from './channels.ts'
+import { pageOptions } from './page-options.ts'
 import { keepPlace, readPlace, SMALLEST } from './window-place.ts'
 
 export type WindowOptions = {
@@ -13,9 +14,6 @@ export type WindowOptions = {
   onShown: () => void
 }
 
-// As the window's own background, so that nothing flashes before its first paint.
-const BACKGROUND = { light: '#ffffff', dark: '#0f1115' }
-
 export function openWindow(options: WindowOptions): BrowserWindow {
   const { page, preload, placeFile, facts, log, onShown } = options
   const { maximized, ...bounds } = readPlace(placeFile)
@@ -25,17 +23,8 @@ export function openWindow(options: WindowOptions): BrowserWindow {
     minHeight: SMALLEST.height,
     title: 'Ballet',
     show: false,
-    backgroundColor: nativeTheme.shouldUseDarkColors ? BACKGROUND.dark : BACKGROUND.light,
     autoHideMenuBar: true,
-    webPreferences: {
-      preload,
-      sandbox: true,
-      contextIsolation: true,
-      nodeIntegration: false,
-      webviewTag: false,
-      spellcheck: false,
-      additionalArguments: [`${WINDOW_ARGUMENT}${JSON.stringify(facts)}`],
-    },
+    ...pageOptions(preload, facts, nativeTheme.shouldUseDarkColors),
   })
   if (maximized === true) window.maximize()
   window.once('ready-to-show', () => {

@@ -36,7 +36,7 @@ export const ROOMS = {
   'src-main': {
     rooms: OF_A_HOST,
     node: true,
-    packages: ['electron', 'zod', '@orpc/server'],
+    packages: ['electron', 'zod', '@orpc/server', '@jellybrick/dbus-next'],
   },
   'src-server': {
     rooms: OF_A_HOST,
