@@ -1,4 +1,5 @@
-import { useState } from 'react'
+import { useStore } from 'zustand'
+import { createStore } from 'zustand/vanilla'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import type { DraftImage } from './images.ts'
 
@@ -6,15 +7,21 @@ import type { DraftImage } from './images.ts'
 export const imageFiles = (data: DataTransfer): File[] => [...data.files]
 
 /** Images of messages that are not sent yet, by session; too large to be kept over a reload. */
-const drafts = new Map<string, readonly DraftImage[]>()
+const drafts = createStore<ReadonlyMap<string, readonly DraftImage[]>>(() => new Map())
+
+const none: readonly DraftImage[] = []
+
+const imagesOf = (session: string): readonly DraftImage[] => drafts.getState().get(session) ?? none
+
+/** Also those that could not be given come back to the box that is open by then. */
+function setImages(session: string, images: readonly DraftImage[]): void {
+  drafts.setState(new Map(drafts.getState()).set(session, images), true)
+}
 
 /** The images of a session's next message. */
 export function useImages(session: string, onRefused: (refusal: Refusal) => void) {
-  const [images, setImages] = useState<readonly DraftImage[]>(() => drafts.get(session) ?? [])
-  const set = (next: readonly DraftImage[]) => {
-    drafts.set(session, next)
-    setImages(next)
-  }
+  const images = useStore(drafts, (all) => all.get(session) ?? none)
+  const set = (next: readonly DraftImage[]) => setImages(session, next)
   const add = async (files: readonly File[], runtimeTakes: boolean): Promise<void> => {
     if (!runtimeTakes) {
       onRefused({
@@ -26,12 +33,12 @@ export function useImages(session: string, onRefused: (refusal: Refusal) => void
     }
     // The limits are the contract's, which a window without images does without.
     const { readImage, sortOut } = await import('./images.ts')
-    const { taken, refusal } = sortOut(files, drafts.get(session) ?? [])
+    const { taken, refusal } = sortOut(files, imagesOf(session))
     if (refusal !== null) onRefused(refusal)
     for (const file of taken) {
       try {
         const image = await readImage(file)
-        set([...(drafts.get(session) ?? []), image])
+        set([...imagesOf(session), image])
       } catch (error) {
         onRefused({
           code: 'image.unreadable',
@@ -42,7 +49,6 @@ export function useImages(session: string, onRefused: (refusal: Refusal) => void
     }
   }
   /** Puts images that could not be given in front of those that were added meanwhile. */
-  const putBack = (before: readonly DraftImage[]) =>
-    set([...before, ...(drafts.get(session) ?? [])])
+  const putBack = (before: readonly DraftImage[]) => set([...before, ...imagesOf(session)])
   return { images, set, add, putBack }
 }
