@@ -1,6 +1,7 @@
 import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import type { DoctorReport } from '../../../src-shared/contract.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
+import type { NotificationReport } from '../../../src-shared/window-bridge.ts'
 import { bridge } from '../../sync/bridge.ts'
 import { useClient } from '../../sync/client.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -9,6 +10,9 @@ import { StateDot } from '../../ui/state-dot.tsx'
 import { bytes, counted, runtimeWord } from '../../ui/words.ts'
 import { attempt } from '../session/actions.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
+
+/** A service of the desktop may come and go while the page is open. */
+const NOTIFICATIONS_LOOK_MS = 2_000
 
 function Line({
   name,
@@ -53,6 +57,44 @@ function RuntimeLine({ report }: { report: Runtime }) {
   )
 }
 
+/** Whether desktop notifications are shown; the application's own windows alone know. */
+function NotificationsLine() {
+  const [report, setReport] = useState<NotificationReport | null>(null)
+  useEffect(() => {
+    let isOpen = true
+    const look = () =>
+      void bridge()
+        ?.notifications()
+        .then((now) => isOpen && setReport(now))
+    look()
+    const timer = setInterval(look, NOTIFICATIONS_LOOK_MS)
+    return () => {
+      isOpen = false
+      clearInterval(timer)
+    }
+  }, [])
+  if (report === null) return null
+  const { state, service, buttons, reply, problem } = report
+  const can = [buttons ? 'buttons' : '', reply ? 'replies' : ''].filter((word) => word !== '')
+  return (
+    <Line name="Notifications" well={state === 'starting' ? null : state === 'ready'}>
+      {state === 'ready' ? service : state === 'starting' ? 'starting…' : 'not shown'}
+      {state === 'ready' ? (
+        <div className="dim">
+          {can.length === 0
+            ? 'without buttons or replies: a question is answered in its window'
+            : `with ${can.join(' and ')}`}
+        </div>
+      ) : null}
+      {problem === null ? null : (
+        <div className="dim">
+          {problem.message} {problem.hint}
+        </div>
+      )}
+    </Line>
+  )
+}
+
 function Report({ report }: { report: DoctorReport }) {
   const versions = bridge()?.versions
   return (
@@ -83,6 +125,7 @@ function Report({ report }: { report: DoctorReport }) {
                 : ` · ${bytes(report.storage.freeBytes)} free`}
             </div>
           </Line>
+          <NotificationsLine />
           <Line name="Host" well={null}>
             Ballet {report.host.version} · {report.host.kind} · process {report.host.pid} ·{' '}
             {counted(report.host.agents, 'agent')}

@@ -17,6 +17,7 @@ import { Guard } from './guard.tsx'
 import { useHostTheme } from './host-theme.ts'
 import { useKeptFocus } from './keep-focus.ts'
 import { TopBar } from './top-bar.tsx'
+import { useShownSessions } from './use-shown-sessions.ts'
 
 const TicketPage = lazy(() =>
   import('../ticket/ticket-page.tsx').then(({ TicketPage: page }) => ({ default: page })),
@@ -221,6 +222,7 @@ function useLoadedAhead(): void {
 /** The whole window once the host has told what there is. */
 export function Shell() {
   useKeys()
+  useShownSessions()
   useKeptFocus()
   useTitle()
   useHostTheme()
