@@ -19,6 +19,8 @@ import { TimelineFollower } from './following/timeline-follow.ts'
 import { SHUTDOWN_MS } from './limits.ts'
 import { createEffects } from './outbox/effects.ts'
 import { Outbox } from './outbox/outbox.ts'
+import { Planner } from './planner/planner.ts'
+import { PlannerReaping } from './planner/planner-reaping.ts'
 import type { CorePorts } from './ports.ts'
 import { ViewJoins } from './project/view-joins.ts'
 import { Assignment } from './sessions/assignment.ts'
@@ -62,6 +64,7 @@ export function createCore(ports: CorePorts): Core {
     },
     available: () => {
       reaping.look()
+      plannerReaping.look()
       assignment.look()
     },
     lost: (_slot, { lease }, detail) => {
@@ -93,6 +96,8 @@ export function createCore(ports: CorePorts): Core {
   const pending = new PendingWatch(clock, fleet)
   const tells = new Tells(ports, fleet)
   const heldAnswers = new HeldAnswers(ports, committer)
+  const planner = new Planner(ports, { committer, fleet })
+  const plannerReaping = new PlannerReaping(ports, { committer, fleet })
   const outbox = new Outbox(ports, createEffects({ ports, committer, fleet, reaping, joins }))
 
   committer.onCommitted((committed) => index.committed(committed))
@@ -102,6 +107,8 @@ export function createCore(ports: CorePorts): Core {
   committer.onCommitted((committed) => pending.committed(committed))
   committer.onCommitted((committed) => outbox.committed(committed))
   committer.onCommitted((committed) => heldAnswers.committed(committed))
+  committer.onCommitted((committed) => planner.committed(committed))
+  committer.onCommitted((committed) => plannerReaping.committed(committed))
   committer.onCommitted((committed) => finishing.committed(committed))
   committer.onCommitted(({ rows }) => {
     if (rows.length === 0) return
@@ -142,6 +149,8 @@ export function createCore(ports: CorePorts): Core {
       await records.begin()
       await outbox.begin(storage)
       await heldAnswers.load(storage)
+      await planner.begin()
+      await plannerReaping.load(storage)
       await finishing.begin()
       fleet.launch()
     },
@@ -152,6 +161,8 @@ export function createCore(ports: CorePorts): Core {
       reaping.stop()
       outbox.stop()
       heldAnswers.stop()
+      planner.stop()
+      plannerReaping.stop()
       finishing.stop()
       intake.drain()
       await fleet.stop(limitMs)

@@ -13,7 +13,10 @@ const GRACE_MS = 2_000
 
 type Asked = { slot: AgentSlot | null; settle(result: Result<Finding> | 'lost'): void }
 
-/** Questions that any agent can answer, each with a limit; an agent's death hands its questions to another one. */
+/**
+ * Questions that any agent can answer, each with a limit; an agent's death hands its questions to another one, but for
+ * a run of the planner.
+ */
 export class Probes {
   readonly #ports: Pick<CorePorts, 'clock' | 'ids'>
   readonly #slots: () => readonly AgentSlot[]
@@ -39,6 +42,7 @@ export class Probes {
         continue
       }
       const result = await this.#askSlot(slot, probe, left)
+      if (result === 'lost' && probe.kind === 'planner') return lostPlanner(slot)
       if (result === 'lost') continue
       if (result === 'timeout') return tooLate(probe, limitMs)
       if (!result.ok) return result
@@ -127,6 +131,10 @@ const offline: Result<never> = refuse(
   'No agent is up.',
   'Wait for the fleet to start, or see what keeps it from starting with: ballet agents',
 )
+
+/** What it started may still run, in the folder that another try would use. */
+const lostPlanner = ({ id }: AgentSlot): Result<never> =>
+  refuse('probe.lost', `${id} died while the planner tried.`, 'Answer the question.')
 
 const tooLate = (probe: ProbeOf, limitMs: number): Result<never> =>
   refuse(
