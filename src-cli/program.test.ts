@@ -1,5 +1,6 @@
 import { ORPCError } from '@orpc/client'
 import { describe, expect, it } from 'vitest'
+import type { MachineReport } from '../src-shared/headless-host.ts'
 import type { Refusal } from '../src-shared/refusal.ts'
 import { agent, ballet, input, project, session, testWorld, ticket } from './test-world.ts'
 
@@ -384,6 +385,38 @@ describe('doctor', () => {
     expect(await ballet(world, 'doctor')).toBe(0)
     expect(world.out()).toMatch(/claude-code +not found/)
     expect(world.out()).toContain('All is well.')
+  })
+
+  it('looks at this machine itself where no host runs, and says so', async () => {
+    const { host: _, ...rest } = report
+    const machine: MachineReport = {
+      ...rest,
+      ...{ host: null, version: '0.1.0', dataDir: '/data', storage: null, runtimes: [] },
+      notes: [{ code: 'host.callers-unknown', message: 'There is no ss.', hint: 'Install it.' }],
+    }
+    const asked: string[] = []
+    const host = {
+      examineMachine: async ({ dataDir }: { dataDir: string }) => {
+        asked.push(dataDir)
+        return machine
+      },
+    }
+    const world = testWorld(undefined, { host })
+    expect(await ballet(world, 'doctor', '--data', '/data')).toBe(0)
+    expect(asked).toEqual(['/data'])
+    expect(world.out()).toMatch(/host +none runs/)
+    expect(world.out()).toMatch(/database +none yet/)
+    expect(world.out()).toContain('! There is no ss. Install it.')
+    const programs = testWorld(undefined, { host })
+    expect(await ballet(programs, 'doctor', '--json', '--data', '/data')).toBe(0)
+    expect(programs.rows()).toEqual([machine])
+  })
+
+  it('shows large sizes in GiB', async () => {
+    const storage = { ...report.storage, freeBytes: 80_728_000_000 }
+    const world = testWorld({ host: { doctor: () => ({ ...report, storage }) } })
+    expect(await ballet(world, 'doctor')).toBe(0)
+    expect(world.out()).toMatch(/free there +75\.2 GiB/)
   })
 
   it('exits 1 with the first problem after the report', async () => {

@@ -58,7 +58,7 @@ export function testWorld(
   changes: Partial<World> & {
     stdin?: string
     files?: Record<string, Uint8Array>
-    host?: HeadlessHostModule
+    host?: Partial<HeadlessHostModule>
   } = {},
 ): TestWorld {
   let out = ''
@@ -101,7 +101,10 @@ export function testWorld(
     },
     loadHost: async () => {
       if (host === undefined) throw new Error('there is no host in this test')
-      return host
+      const missing = async () => {
+        throw new Error('the host of this test has no such function')
+      }
+      return { startHeadlessHost: missing, examineMachine: missing, ...host }
     },
     temporaryFolder: async () => ({ path: '/tmp/demo', remove: async () => undefined }),
     onStop: (listener) => {

@@ -1,5 +1,6 @@
 export type { Call, Calls, Core } from './core.ts'
 export { createCore } from './create-core.ts'
+export { examine } from './host/examine.ts'
 export { createExitNotice } from './host/exit-notice.ts'
 export { createHostLog } from './host/host-log.ts'
 export { makeFolder } from './host/make-folder.ts'

@@ -1,6 +1,7 @@
 import type { Channel } from '../src-shared/channel.ts'
 import type { AgentId, Instant, ProjectId, SessionId, TicketKey } from '../src-shared/ids.ts'
 import type { ProjectSettings } from '../src-shared/records.ts'
+import type { Refusal } from '../src-shared/refusal.ts'
 import type { Settings } from '../src-shared/settings.ts'
 import type { Storage } from './storage/port.ts'
 
@@ -59,6 +60,8 @@ export type HostFacts = {
   pid: number
   /** Free bytes where the data folder lies; null where the system does not tell. */
   freeBytes(): Promise<number | null>
+  /** What this machine lacks that Ballet can do without. */
+  notes?(): Promise<Refusal[]>
 }
 
 /** The settings of the data folder. */

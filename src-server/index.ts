@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import manifest from '../package.json' with { type: 'json' }
-import { createHostLog, type Log, openHost } from '../src-core/index.ts'
+import { createHostLog, examine, type Log, openHost } from '../src-core/index.ts'
 import type { HeadlessHostModule } from '../src-shared/headless-host.ts'
 import { createChildLauncher } from './child-launcher.ts'
 
@@ -28,6 +28,14 @@ export const startHeadlessHost: HeadlessHostModule['startHeadlessHost'] = async 
   })
   return host
 }
+
+export const examineMachine: HeadlessHostModule['examineMachine'] = ({ dataDir }) => {
+  const launcher = createChildLauncher(built('./agent.js'), silent)
+  return examine({ dataDir, version: manifest.version, launcher })
+}
+
+/** Who looks at a machine leaves nothing in its data folder, the log neither. */
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 let isWatched = false
 

@@ -119,12 +119,14 @@ export const DoctorReport = z.object({
   }),
   /** What keeps the host from working, or will soon; empty when all is well. */
   problems: z.array(Refusal),
+  /** What this machine lacks that Ballet can do without. */
+  notes: z.array(Refusal).optional(),
 })
 export type DoctorReport = z.infer<typeof DoctorReport>
 
-/** What a client that follows the records holds of each kind, by id. */
 const ticketTitle = z.string().overwrite(oneLine).min(1, 'a ticket needs a title').max(500)
 
+/** What a client that follows the records holds of each kind, by id. */
 const RecordChange = z.discriminatedUnion('record', [
   z.object({ record: z.literal('project'), id: ProjectId, value: Project.nullable() }),
   z.object({ record: z.literal('ticket'), id: TicketId, value: Ticket.nullable() }),

@@ -1,4 +1,4 @@
-import type { HostInfo } from './contract.ts'
+import type { DoctorReport, HostInfo } from './contract.ts'
 
 export type HeadlessHostOptions = {
   /** Absolute path of the data folder; made when it is not there. */
@@ -20,10 +20,21 @@ export type HeadlessHost = {
   kill(): void
 }
 
+/** A report on this machine and a data folder on which no host runs. */
+export type MachineReport = Omit<DoctorReport, 'host' | 'storage'> & {
+  host: null
+  version: string
+  dataDir: string
+  /** Null where there is no database yet. */
+  storage: DoctorReport['storage'] | null
+}
+
 /**
  * What the built headless host (`out/node/server.js`) exports. Programs load it by path, so that nothing of it is
  * bundled into them. Rejects with a `BalletError`, such as `host.running` or `storage.newer`, and changes nothing then.
  */
 export type HeadlessHostModule = {
   startHeadlessHost(options: HeadlessHostOptions): Promise<HeadlessHost>
+  /** Looks and changes nothing. */
+  examineMachine(options: Pick<HeadlessHostOptions, 'dataDir'>): Promise<MachineReport>
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { CONTRACT_VERSION, type DoctorReport } from '../../src-shared/contract.ts'
+import type { MachineReport } from '../../src-shared/headless-host.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { Context } from '../context.ts'
 import { plainText } from '../plain-text.ts'
@@ -23,7 +24,7 @@ export function addHostCommands(program: Command, run: CommandRunner): void {
     .description('check this machine: git, runtimes, data folder; exit 1 at a problem')
     .action(
       run.looking(async (context) => {
-        const report = await context.ask((client, limit) => client.host.doctor(undefined, limit))
+        const report = await lookAround(context)
         if (context.print.isJson) context.print.json(report)
         else for (const text of describeReport(report)) context.print.say(text)
         const [first, ...others] = report.problems
@@ -55,18 +56,32 @@ export function addHostCommands(program: Command, run: CommandRunner): void {
     )
 }
 
-function describeReport({ host, git, runtimes, storage, problems }: DoctorReport): string[] {
+/** What the host says of this machine; without one the machine is looked at from here. */
+async function lookAround({ ask, world, dataDir }: Context): Promise<DoctorReport | MachineReport> {
+  try {
+    return await ask((client, limit) => client.host.doctor(undefined, limit))
+  } catch (error) {
+    if (!(error instanceof BalletError) || error.code !== 'host.not-running') throw error
+    const { examineMachine } = await world.loadHost()
+    return examineMachine({ dataDir })
+  }
+}
+
+function describeReport(report: DoctorReport | MachineReport): string[] {
+  const { host, git, runtimes, storage, problems, notes = [] } = report
   const missing = 'not found'
+  const dataDir = host === null ? report.dataDir : host.dataDir
   return [
     ...fields([
-      ['host', `Ballet ${host.version}, ${host.kind}, pid ${host.pid}, ${host.agents} agents`],
-      ['since', host.startedAt],
-      ['data folder', plainText(host.dataDir)],
+      ...describeHost(report),
+      ['data folder', plainText(dataDir)],
       [
         'database',
-        `${plainText(storage.file)} (schema ${storage.schemaVersion}, ${mebibytes(storage.bytes)})`,
+        storage === null
+          ? 'none yet'
+          : `${plainText(storage.file)} (schema ${storage.schemaVersion}, ${binarySize(storage.bytes)})`,
       ],
-      ['free there', storage.freeBytes === null ? 'not known' : mebibytes(storage.freeBytes)],
+      ...(storage === null ? [] : [['free there', describeFree(storage.freeBytes)] as const]),
       ['git', git.path === null ? missing : `${git.version ?? 'version not known'} (${git.path})`],
       ...runtimes.map(({ runtime, path, version, loggedIn, login }): [string, string] => [
         runtime,
@@ -83,6 +98,16 @@ function describeReport({ host, git, runtimes, storage, problems }: DoctorReport
       : problems.map(
           ({ message, hint }) => `✗ ${plainText(hint ? `${message} ${hint}` : message)}`,
         )),
+    ...notes.map(({ message, hint }) => `! ${plainText(hint ? `${message} ${hint}` : message)}`),
+  ]
+}
+
+function describeHost(report: DoctorReport | MachineReport): (readonly [string, string])[] {
+  const { host } = report
+  if (host === null) return [['host', `none runs (this is Ballet ${report.version})`]]
+  return [
+    ['host', `Ballet ${host.version}, ${host.kind}, pid ${host.pid}, ${host.agents} agents`],
+    ['since', host.startedAt],
   ]
 }
 
@@ -92,6 +117,10 @@ function describeLogin(loggedIn: boolean | null, login: string | null): string {
   return login === null ? 'logged in' : `logged in by ${login}`
 }
 
-function mebibytes(bytes: number): string {
-  return `${(bytes / 2 ** 20).toFixed(1)} MiB`
+const describeFree = (bytes: number | null) => (bytes === null ? 'not known' : binarySize(bytes))
+
+function binarySize(bytes: number): string {
+  return bytes < 2 ** 30
+    ? `${(bytes / 2 ** 20).toFixed(1)} MiB`
+    : `${(bytes / 2 ** 30).toFixed(1)} GiB`
 }

@@ -4,6 +4,7 @@ import { ProjectSettings, Session } from '../../src-shared/records.ts'
 import { accept, BalletError, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import { type Receipt, receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
+import { NO_GIT } from '../host/examine.ts'
 import { RUNTIMES_PROBE_MS } from '../limits.ts'
 import { type CallContext, gone } from './context.ts'
 import { ensureProject } from './project-calls.ts'
@@ -48,11 +49,7 @@ async function doctor(context: CallContext): Promise<z.infer<typeof DoctorReport
   else {
     wrong.push(...found.value.runtimes.flatMap(({ problem }) => problem ?? []))
     if (found.value.git.path === null) {
-      wrong.push({
-        code: 'git.not-found',
-        message: 'git was not found on this machine.',
-        hint: 'Install git, and start Ballet again.',
-      })
+      wrong.push(NO_GIT)
     }
   }
   for (const agent of fleet.agents) {
@@ -76,6 +73,7 @@ async function doctor(context: CallContext): Promise<z.infer<typeof DoctorReport
     runtimes: found.ok ? found.value.runtimes : [],
     storage: { ...storage, freeBytes },
     problems: wrong,
+    notes: (await ports.host.notes?.()) ?? [],
   }
 }
 

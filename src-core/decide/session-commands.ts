@@ -72,7 +72,7 @@ export type Sent = { draft: SessionDraft; input: InputId; notSteered?: Refusal }
 function reused(
   existing: InputRow,
   { session }: SessionFacts,
-  { text = existing.text, images = [] }: Pick<Partial<Send>, 'text' | 'images'>,
+  { text = existing.text, images = [] }: { text?: string | undefined; images?: Send['images'] },
 ): Result<never> | null {
   const hint = 'Give each message an id of its own.'
   if (existing.sessionId !== session.id) {

@@ -10,6 +10,7 @@ import { createDemo } from './demo.ts'
 import { selectEnvironment } from './environment.ts'
 import { takeHostLock } from './host-lock.ts'
 import { readLoginShellEnvironment, wasStartedByDesktop } from './login-shell.ts'
+import { machineNotes } from './machine-notes.ts'
 import { openSettings } from './settings-file.ts'
 import { serveSocket } from './socket-server.ts'
 import { createSpool, freeBytes, systemClock, systemIds } from './system.ts'
@@ -93,7 +94,13 @@ export async function openHost(options: HostOptions): Promise<Host> {
       settings,
       paths: folder,
       spool: createSpool(folder.spool),
-      host: { version, kind, pid: process.pid, freeBytes: () => freeBytes(folder.dataDir) },
+      host: {
+        version,
+        kind,
+        pid: process.pid,
+        freeBytes: () => freeBytes(folder.dataDir),
+        notes: () => machineNotes(process.env),
+      },
       environment: env,
       texts,
       demo,

@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises'
 import { expect } from '@playwright/test'
 import { BALLET_PROGRAM } from '../../support/command-line.ts'
 import { bash, say, script } from '../../support/steps.ts'
@@ -16,7 +17,6 @@ test('every command without a running host says so, with exit code 1', async ({ 
     ['interrupt', 'SHOP-1'],
     ['inputs', 'SHOP-1'],
     ['agents'],
-    ['doctor'],
   ]
   for (const command of commands) {
     const result = await bench.ballet(...command, '--data', bench.dataDir, '--json')
@@ -34,6 +34,21 @@ test('every command without a running host says so, with exit code 1', async ({ 
   expect(forPeople).toMatchObject({ code: 1, stdout: '' })
   expect(forPeople.stderr).toContain(bench.dataDir)
   expect((await bench.ballet('version', '--json')).rows).toMatchObject([{ version: '0.1.0' }])
+})
+
+test('doctor looks at this machine without a host, says that none runs, and changes nothing', async ({
+  bench,
+}) => {
+  const folder = bench.path('not there yet')
+  const result = await bench.ballet('doctor', '--data', folder, '--json')
+  expect(result.rows[0]).toMatchObject({
+    host: null,
+    dataDir: folder,
+    git: { version: expect.stringMatching(/^\d/u) },
+    runtimes: [{ runtime: 'claude-code', version: expect.stringMatching(/^\d/u) }],
+    storage: null,
+  })
+  await expect(access(folder)).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
 test('what is not understood ends with exit code 2 and says what is wrong', async ({ bench }) => {

@@ -103,8 +103,10 @@ describe('opening a database', () => {
     await seed()
     writeFileSync(file, damage(readFileSync(file)))
     const before = hash()
+    const beside = readdirSync(folder)
     expect(codeOf(() => openDatabase(file))).toBe('storage.corrupt')
     expect(hash()).toBe(before)
+    expect(readdirSync(folder)).toEqual(beside)
   })
 
   it("leaves another program's database as it is", () => {

@@ -1,8 +1,9 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite, { type Database } from 'better-sqlite3'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { storageFailure, storageRefusal } from './failure.ts'
+import { sizeOf } from './file-size.ts'
 import { type Migration, migrations } from './migrations/index.ts'
 
 /** Marks the file as a database of Ballet: "BALL". */
@@ -59,8 +60,17 @@ export function openDatabase(file: string, steps: readonly Migration[] = migrati
   }
 }
 
+/** What an existing database is, without a change of it. Throws `BalletError` as `openDatabase` does. */
+export function inspectDatabase(file: string): { schemaVersion: number; bytes: number } {
+  try {
+    return inspect(file, migrations.length)
+  } catch (error) {
+    throw storageFailure(error, file)
+  }
+}
+
 /** Looks at an existing file without writing to it; throws when this program must not touch it. */
-function inspect(file: string, known: number): void {
+function inspect(file: string, known: number): { schemaVersion: number; bytes: number } {
   const header = readHeader(file)
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC) {
     throw storageRefusal('corrupt', file, 'its first bytes are not those of a database')
@@ -70,6 +80,7 @@ function inspect(file: string, known: number): void {
     // The header is then the last word, and SQLite need not open the file, which makes files beside it.
     judge(file, header.readUInt32BE(68), header.readUInt32BE(60), known)
   }
+  const hadLog = existsSync(log) || existsSync(`${file}-shm`)
   const db = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS })
   try {
     judge(file, number(db, 'application_id'), number(db, 'user_version'), known)
@@ -82,9 +93,17 @@ function inspect(file: string, known: number): void {
     } else if (statSync(file).size < number(db, 'page_count') * number(db, 'page_size')) {
       if (!existsSync(log)) throw storageRefusal('corrupt', file, 'its end is missing')
     }
+    return { schemaVersion: number(db, 'user_version'), bytes: sizeOf(file) + sizeOf(log) }
   } finally {
     db.close()
+    // A connection that may not write leaves these behind.
+    if (!hadLog) for (const left of [log, `${file}-shm`]) removeEmptyLog(log, left)
   }
+}
+
+/** The log holds nothing, so neither file says anything of the database. */
+function removeEmptyLog(log: string, file: string): void {
+  if (sizeOf(log) === 0) rmSync(file, { force: true })
 }
 
 function judge(file: string, application: number, version: number, known: number): void {

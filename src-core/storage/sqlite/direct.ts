@@ -4,7 +4,8 @@ import type { Storage } from '../port.ts'
 import { createCommit, readReceipt } from './commit.ts'
 import { openDatabase } from './database.ts'
 import { storageFailure } from './failure.ts'
-import { createLogKeeper, sizeOf } from './log-size.ts'
+import { sizeOf } from './file-size.ts'
+import { createLogKeeper } from './log-size.ts'
 import {
   readBlob,
   readDeletions,

@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import type { Log } from '../../ports.ts'
 import { BUSY_MS } from './database.ts'
+import { sizeOf } from './file-size.ts'
 
 /** The write-ahead log is emptied above this, far under the 64 MiB that it must never reach for long. */
 const EMPTY_ABOVE_BYTES = 32 * 1024 * 1024
@@ -44,9 +44,4 @@ export function createLogKeeper(db: Database, file: string, log: Log): { afterCo
       }
     },
   }
-}
-
-/** Bytes of a file; 0 when there is none. */
-export function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }

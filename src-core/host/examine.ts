@@ -1,0 +1,189 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname } from 'node:path'
+import { AGENT_WIRE_VERSION, FromAgent, type ProbeFinding } from '../../src-shared/agent-wire.ts'
+import type { MachineReport } from '../../src-shared/headless-host.ts'
+import { AgentId } from '../../src-shared/ids.ts'
+import { accept, BalletError, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
+import { Settings } from '../../src-shared/settings.ts'
+import { HEARTBEAT_MS, RUNTIMES_PROBE_MS } from '../limits.ts'
+import type { Launcher } from '../ports.ts'
+import { inspectDatabase } from '../storage/sqlite/database.ts'
+import { type DataFolder, layOut } from './data-folder.ts'
+import { selectEnvironment } from './environment.ts'
+import { takeHostLock } from './host-lock.ts'
+import { readLoginShellEnvironment } from './login-shell.ts'
+import { machineNotes } from './machine-notes.ts'
+import { readSettings } from './settings-file.ts'
+import { freeBytes, systemClock } from './system.ts'
+
+/** What an agent that only looks gets on top of its limit to start and to say that the limit passed. */
+const GRACE_MS = 10_000
+
+type Found = Extract<ProbeFinding, { kind: 'runtimes' }>
+
+export type ExamineOptions = {
+  dataDir: string
+  version: string
+  launcher: Launcher
+  env?: NodeJS.ProcessEnv
+}
+
+/**
+ * Looks at this machine and a data folder on which no host runs, and changes nothing. Every part is looked at, also
+ * when another one is not as it should be.
+ */
+export async function examine({
+  dataDir,
+  version,
+  launcher,
+  env = process.env,
+}: ExamineOptions): Promise<MachineReport> {
+  const folder = layOut(dataDir)
+  const problems: Refusal[] = []
+  const notes: Refusal[] = []
+  const keep = (error: unknown) => {
+    problems.push(refusalOf(error))
+    return null
+  }
+  const isThere = await lookAtFolder(folder).catch(keep)
+  const settings = (await readSettings(folder.settings).catch(keep)) ?? Settings.parse({})
+  const place = isThere === true ? folder.dataDir : homedir()
+  const [found, storage, shell, more] = await Promise.all([
+    askAgent(launcher, {
+      dataDir: place,
+      env: selectEnvironment(env, settings.passEnv),
+      paths: settings.runtimePaths,
+    }),
+    lookAtDatabase(folder, isThere === true).catch(keep),
+    readLoginShellEnvironment({ env, execPath: process.execPath }),
+    machineNotes(env),
+  ])
+  notes.push(...more)
+  if (shell.problem !== undefined) {
+    notes.push({
+      code: 'environment.login-shell',
+      message: shell.problem,
+      hint: 'The application, started from the desktop, then knows only what the desktop gives it. See what the profile of the shell does.',
+    })
+  }
+  if (!found.ok) problems.push(found.refusal)
+  else {
+    problems.push(...found.value.runtimes.flatMap(({ problem }) => problem ?? []))
+    if (found.value.git.path === null) problems.push(NO_GIT)
+  }
+  return {
+    host: null,
+    version,
+    dataDir: folder.dataDir,
+    git: found.ok ? found.value.git : { path: null, version: null },
+    runtimes: found.ok ? found.value.runtimes : [],
+    storage,
+    notes,
+    problems,
+  }
+}
+
+export const NO_GIT: Refusal = {
+  code: 'git.not-found',
+  message: 'git was not found on this machine.',
+  hint: 'Install git, and start Ballet again.',
+}
+
+/** Whether the data folder is there already. Rejects with `data.unusable`. */
+async function lookAtFolder({ dataDir }: DataFolder): Promise<boolean> {
+  const found = await stat(dataDir).catch(() => null)
+  const unusable = (why: string) =>
+    new BalletError({
+      code: 'data.unusable',
+      message: `The data folder ${dataDir} cannot be used: ${why}.`,
+      hint: 'Make it a folder that you may write, or name another one with --data or BALLET_DATA.',
+    })
+  if (found !== null && !found.isDirectory()) throw unusable('it is not a folder')
+  if (found !== null && !(await mayWrite(dataDir))) throw unusable('it may not be written')
+  return found !== null
+}
+
+const mayWrite = (path: string): Promise<boolean> =>
+  access(path, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+
+/** Null where there is none yet. Rejects with `storage.…`, or `host.running`. */
+async function lookAtDatabase(
+  folder: DataFolder,
+  isThere: boolean,
+): Promise<MachineReport['storage']> {
+  const { database } = folder
+  const size = isThere ? await stat(database).catch(() => null) : null
+  if (size === null || size.size === 0) return null
+  // Nobody may open it meanwhile; who holds the folder and does not answer is told by this.
+  const lock = takeHostLock(folder, {
+    kind: 'headless',
+    pid: process.pid,
+    startedAt: systemClock.now(),
+  })
+  try {
+    return {
+      file: database,
+      ...inspectDatabase(database),
+      freeBytes: await freeBytes(dirname(database)),
+    }
+  } finally {
+    lock.release()
+  }
+}
+
+type Asked = { dataDir: string; env: Record<string, string>; paths: Record<string, string> }
+
+/** Starts an agent, has it look for git and the runtimes, and ends it. */
+function askAgent(launcher: Launcher, { dataDir, env, paths }: Asked): Promise<Result<Found>> {
+  const id = 'doctor'
+  return new Promise((resolve) => {
+    const agent = AgentId.parse('agent-1')
+    const started = launcher.launch(agent, { ...env, BALLET_AGENT: agent })
+    const settle = (result: Result<Found>) => {
+      clearTimeout(timer)
+      resolve(result)
+      // It holds nothing that it would have to hand over.
+      started.kill()
+    }
+    const failed = (why: string) =>
+      settle(
+        refuse(
+          'agent.failed',
+          `An agent that was to look at this machine ${why}.`,
+          'Start Ballet and look into its log; if this installation is damaged, run its set-up again.',
+        ),
+      )
+    const timer = setTimeout(() => failed('did not answer in time'), RUNTIMES_PROBE_MS + GRACE_MS)
+    started.onExit(({ reason }) => failed(`ended: ${reason}`))
+    started.channel.onMessage((raw) => {
+      const { data: message } = FromAgent.safeParse(raw)
+      if (message?.type === 'hello') {
+        const probe = { kind: 'runtimes', paths } as const
+        started.channel.send({ type: 'probe', id, probe, limitMs: RUNTIMES_PROBE_MS })
+      }
+      if (message?.type !== 'probe.found' || message.id !== id) return
+      const { finding, refusal } = message
+      if (finding?.kind === 'runtimes') settle(accept(finding))
+      else if (refusal !== null) settle({ ok: false, refusal })
+      else failed('found nothing')
+    })
+    started.channel.send({
+      type: 'init',
+      wire: AGENT_WIRE_VERSION,
+      agent,
+      heartbeatMs: HEARTBEAT_MS,
+      ...{ dataDir, env },
+    })
+  })
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof BalletError) return error.toRefusal()
+  const message = error instanceof Error ? error.message : String(error)
+  return { code: 'doctor.failed', message: `A part of this machine could not be read: ${message}` }
+}
