@@ -1,32 +1,32 @@
 import { BrowserWindow, nativeTheme, screen } from 'electron'
 import type { Log } from '../src-core/index.ts'
-import type { QuestionId } from '../src-shared/ids.ts'
 import { ANSWER_HASH } from '../src-shared/window-bridge.ts'
 import { WINDOW_PAGE } from './addresses.ts'
+import type { Askable } from './notifications/notice.ts'
 import { pageOptions } from './page-options.ts'
 import { bringToFront, load } from './window.ts'
 
 const SIZE = { width: 520, height: 420, minWidth: 360, minHeight: 260 }
 
 export type AnswerWindows = {
-  /** Shows the question's window, or brings the one that is open to the front. */
-  open(question: QuestionId): void
-  /** Questions whose window is open. */
-  opened(): QuestionId[]
+  /** Shows the window of a question or a request, or brings the one that is open to the front. */
+  open(asks: Askable): void
+  /** What has its window open. */
+  opened(): Askable[]
   closeAll(): void
 }
 
-/** Small windows above the others, one for each question, that need no main window. `onChange`: one came or went. */
+/** Small windows above the others, one for each question or request, that need no main window. `onChange`: one came or went. */
 export function createAnswerWindows(
   preload: string,
   version: string,
   log: Log,
   onChange: () => void,
 ): AnswerWindows {
-  const windows = new Map<QuestionId, BrowserWindow>()
+  const windows = new Map<Askable, BrowserWindow>()
 
-  function open(question: QuestionId): void {
-    const known = windows.get(question)
+  function open(asks: Askable): void {
+    const known = windows.get(asks)
     if (known !== undefined) {
       bringToFront(known)
       return
@@ -43,17 +43,17 @@ export function createAnswerWindows(
       autoHideMenuBar: true,
       ...pageOptions(preload, { version, demoRequested: false }, nativeTheme.shouldUseDarkColors),
     })
-    windows.set(question, window)
+    windows.set(asks, window)
     window.once('ready-to-show', () => bringToFront(window))
     window.on('closed', () => {
-      windows.delete(question)
+      windows.delete(asks)
       onChange()
     })
     window.webContents.on('render-process-gone', (_event, { reason }) => {
-      log.error('the process of an answer window ended', { question, reason })
+      log.error('the process of an answer window ended', { asks, reason })
       if (!window.isDestroyed()) window.destroy()
     })
-    load(window, `${WINDOW_PAGE}${ANSWER_HASH}${question}`, log)
+    load(window, `${WINDOW_PAGE}${ANSWER_HASH}${asks}`, log)
     onChange()
   }
 

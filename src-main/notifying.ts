@@ -1,6 +1,6 @@
 import { ipcMain } from 'electron'
 import type { Log, Router } from '../src-core/index.ts'
-import type { QuestionId, SessionId } from '../src-shared/ids.ts'
+import type { SessionId } from '../src-shared/ids.ts'
 import type { NotificationReport } from '../src-shared/window-bridge.ts'
 import { createAnswerWindows } from './answer-window.ts'
 import { NOTIFICATIONS } from './channels.ts'
@@ -61,7 +61,7 @@ export function createNotifying(options: NotifyingOptions): Notifying {
         log,
         lookedAt: lookedAt.now,
         opened: answers.opened,
-        openAnswer: (question: QuestionId) => answers.open(question),
+        openAnswer: answers.open,
         show,
       })
       return current

@@ -1,5 +1,8 @@
-import type { QuestionId, SessionId } from '../../src-shared/ids.ts'
+import type { QuestionId, RequestId, SessionId } from '../../src-shared/ids.ts'
 import type { NotificationKind } from '../../src-shared/records.ts'
+
+/** What a person is asked. */
+export type Askable = QuestionId | RequestId
 
 /** One notification, whoever shows it. Its texts are plain, in one line each, and of a bounded length. */
 export type Notice = {
@@ -8,7 +11,7 @@ export type Notice = {
   kind: NotificationKind
   session: SessionId
   /** What a click opens the answer window of; null: a click opens the session. */
-  question: QuestionId | null
+  asks: Askable | null
   title: string
   body: string
   /** At most three, the most that services show; `name` is what `readAction` reads. */

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../src-core/index.ts'
 import type { RecordChange, RecordFollow } from '../../src-shared/contract.ts'
-import type { QuestionId, SessionId } from '../../src-shared/ids.ts'
+import type { SessionId } from '../../src-shared/ids.ts'
 import { Settings } from '../../src-shared/settings.ts'
 import { allowName, commandOf, optionName } from './action.ts'
 import { FIRST_QUIET_MS, QUIET_MS } from './decide.ts'
+import type { Askable } from './notice.ts'
 import { createNotifier } from './notifier.ts'
 import type { Told } from './presenter.ts'
 import {
@@ -64,7 +65,7 @@ async function setUp(first: RecordChange[] = FIRST) {
   const seen: string[] = []
   const state = {
     lookedAt: new Set<SessionId>(),
-    opened: [] as QuestionId[],
+    opened: [] as Askable[],
     report: 'ready' as 'ready' | 'missing',
     refuse: undefined as unknown,
     away: false,
@@ -95,7 +96,7 @@ async function setUp(first: RecordChange[] = FIRST) {
       log: { debug() {}, info() {}, warn() {}, error() {} },
       lookedAt: () => state.lookedAt,
       opened: () => state.opened,
-      openAnswer: (question) => seen.push(`answer window ${question}`),
+      openAnswer: (asks) => seen.push(`answer window ${asks}`),
       openSession: (session) => seen.push(`session ${session}`),
       onRecords: ({ questions }) => seen.push(`${questions.size} questions`),
     },
@@ -188,6 +189,15 @@ test('a request is allowed and denied by its id', async () => {
   it.told().onClick(key)
   await it.clock.pass(0)
   expect(it.calls).toEqual([{ allow: expect.objectContaining({ ref: requestId(1) }) }])
+  expect(it.seen.at(-1)).toBe(`answer window ${requestId(1)}`)
+})
+
+test('a click on what ended shows its session', async () => {
+  const it = await setUp()
+  const value = sampleSession(1, { state: 'finished' })
+  await it.follow([{ record: 'session', id: sessionId(1), value }])
+  await it.clock.pass(QUIET_MS + 100)
+  it.told().onClick(`ended ${sessionId(1)} finished`)
   expect(it.seen.at(-1)).toBe(`session ${sessionId(1)}`)
 })
 

@@ -1,14 +1,14 @@
 import type { Clock, Log } from '../../src-core/index.ts'
 import type { RecordFollow } from '../../src-shared/contract.ts'
-import type { CommandId, QuestionId, SessionId } from '../../src-shared/ids.ts'
+import { type CommandId, QuestionId, type SessionId } from '../../src-shared/ids.ts'
 import { BalletError, Refusal } from '../../src-shared/refusal.ts'
 import { type Action, commandOf, readAction } from './action.ts'
 import { BLANK, decide, lostAll, putAway } from './decide.ts'
 import { afterFollow, type Followed, NOTHING } from './followed.ts'
-import type { Notice } from './notice.ts'
+import type { Askable, Notice } from './notice.ts'
 import type { Presenter, Told } from './presenter.ts'
 import { plainText } from './text.ts'
-import { questionKey, thingsOf } from './wanted.ts'
+import { keysOf, thingsOf } from './wanted.ts'
 
 /** Many changes in a row are looked at together. */
 const TOGETHER_MS = 100
@@ -42,9 +42,9 @@ export type NotifierPorts = {
   log: Log
   /** Sessions that a person looks at right now. */
   lookedAt(): ReadonlySet<SessionId>
-  /** Questions whose answer window is open. */
-  opened(): readonly QuestionId[]
-  openAnswer(question: QuestionId): void
+  /** What has its answer window open. */
+  opened(): readonly Askable[]
+  openAnswer(asks: Askable): void
   openSession(session: SessionId): void
   /** The records changed. */
   onRecords(followed: Followed): void
@@ -80,16 +80,14 @@ export function createNotifier(
     },
     onReply: (key, text) => {
       const notice = noticeOf(key)
-      const question = notice?.question ?? null
-      if (notice === undefined || question === null) return
+      if (notice === undefined || notice.asks === null || notice.kind !== 'question') return
+      const question = QuestionId.parse(notice.asks)
       if (text.trim() === '') ports.openAnswer(question)
       else void carryOut({ do: 'reply', question, text }, notice)
     },
     onClick: (key) => {
       const notice = noticeOf(key)
-      if (notice === undefined) return
-      if (notice.question === null) ports.openSession(notice.session)
-      else ports.openAnswer(notice.question)
+      if (notice !== undefined) openWhatItIsAbout(notice)
     },
     onPutAway: (key) => {
       asides.delete(key)
@@ -120,7 +118,7 @@ export function createNotifier(
     const decision = decide(memory, {
       things: thingsOf(followed),
       lookedAt: ports.lookedAt(),
-      opened: new Set(ports.opened().map(questionKey)),
+      opened: new Set(ports.opened().flatMap(keysOf)),
       canShow: presenter.report().state === 'ready',
       now: clock.monotonic(),
     })
@@ -128,6 +126,11 @@ export function createNotifier(
     for (const key of decision.close) presenter.close(key)
     for (const notice of decision.show) presenter.show(notice)
     if (decision.againMs !== undefined) lookSoon(decision.againMs)
+  }
+
+  function openWhatItIsAbout({ asks, session }: Notice): void {
+    if (asks === null) ports.openSession(session)
+    else ports.openAnswer(asks)
   }
 
   /** Ends with `ending` only; a host that is away is asked again. */
@@ -194,20 +197,20 @@ export function createNotifier(
   }
 
   /** What a person did in a notification and what did not happen must not go unseen. */
-  function sayNot({ key, kind, session, question }: Notice, error: unknown): void {
+  function sayNot(notice: Notice, error: unknown): void {
+    const { key, kind, session, asks } = notice
     const said = reasonOf(error)
     log.warn('what was done in a notification is refused', { key, error: said })
     if (presenter.report().state !== 'ready') {
-      if (question === null) ports.openSession(session)
-      else ports.openAnswer(question)
+      openWhatItIsAbout(notice)
       return
     }
     const aside: Notice = {
       key: `refused ${key}`,
       kind,
       session,
-      question,
-      title: question === null ? 'The request was not answered' : 'The answer was not sent',
+      asks,
+      title: kind === 'request' ? 'The request was not answered' : 'The answer was not sent',
       body: plainText(said, SAID_LENGTH).text,
       buttons: [],
       reply: false,

@@ -2,11 +2,12 @@ import { join } from 'node:path'
 import { createRouterClient } from '@orpc/server'
 import { Notification } from 'electron'
 import { type Log, type Router, systemClock } from '../../src-core/index.ts'
-import type { QuestionId, SessionId } from '../../src-shared/ids.ts'
+import type { SessionId } from '../../src-shared/ids.ts'
 import type { NotificationReport } from '../../src-shared/window-bridge.ts'
 import { createCountIcon } from '../tray/count-icon.ts'
 import { waitingOf } from '../tray/waiting.ts'
 import { createFreedesktopPresenter } from './freedesktop-presenter.ts'
+import type { Askable } from './notice.ts'
 import type { OpenBus } from './notification-bus.ts'
 import { createNotifier } from './notifier.ts'
 import type { Presenter, Told } from './presenter.ts'
@@ -18,8 +19,8 @@ export type NotificationsOptions = {
   dataDir: string
   log: Log
   lookedAt(): ReadonlySet<SessionId>
-  opened(): readonly QuestionId[]
-  openAnswer(question: QuestionId): void
+  opened(): readonly Askable[]
+  openAnswer(asks: Askable): void
   show(session?: SessionId): void
 }
 

@@ -32,7 +32,7 @@ test('a question that a person has shows what is asked, its options and a reply'
     key: `question ${questionId()}`,
     kind: 'question',
     session: sessionId(1),
-    question: questionId(),
+    asks: questionId(),
     title: 'SHOP-1-Q1 asks · shop',
     body: 'Which limiter?',
     buttons: [
@@ -80,7 +80,7 @@ test('a question that cannot be read whole in a notification is not answered in 
 test('a command that is shown whole can be allowed', () => {
   expect(requestNotice({})).toMatchObject({
     kind: 'request',
-    question: null,
+    asks: requestId(),
     title: 'SHOP-1 asks to use Bash · shop',
     body: 'npm publish',
     buttons: [

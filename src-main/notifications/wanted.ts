@@ -2,7 +2,7 @@ import type { Question } from '../../src-shared/questions.ts'
 import type { NotificationKind, Request, Session } from '../../src-shared/records.ts'
 import { allowName, denyName, optionName } from './action.ts'
 import type { Followed } from './followed.ts'
-import type { Notice } from './notice.ts'
+import type { Askable, Notice } from './notice.ts'
 import { plainText } from './text.ts'
 
 const TITLE_LENGTH = 80
@@ -41,7 +41,7 @@ export function thingsOf(followed: Followed): Things {
     const session = followed.sessions.get(request.session)
     const wanted = request.state === 'open' && isOn('request', session)
     const thing = { session: request.session, waits: true, notice: () => noticeOfRequest(request) }
-    things.set(`request ${request.id}`, wanted ? thing : null)
+    things.set(requestKey(request.id), wanted ? thing : null)
   }
   for (const session of followed.sessions.values()) {
     const end = endOf(session)
@@ -57,7 +57,11 @@ export function thingsOf(followed: Followed): Things {
   return things
 }
 
-export const questionKey = (id: string): string => `question ${id}`
+const questionKey = (id: string): string => `question ${id}`
+const requestKey = (id: string): string => `request ${id}`
+
+/** The keys of what a person is asked by that id. */
+export const keysOf = (id: Askable): readonly string[] => [questionKey(id), requestKey(id)]
 
 function noticeOfQuestion(question: Question): Notice {
   const { id, key, options, multiple, urgency } = question
@@ -73,7 +77,7 @@ function noticeOfQuestion(question: Question): Notice {
     key: questionKey(id),
     kind: 'question',
     session: question.session,
-    question: id,
+    asks: id,
     title: plainText(`${key} asks · ${question.project}`, TITLE_LENGTH).text,
     body: fit || listed === '' ? text.text : plainText(`${text.text} ${listed}`, BODY_LENGTH).text,
     buttons:
@@ -90,10 +94,10 @@ function noticeOfRequest(request: Request): Notice {
   const { id, name, title, session, ticket, project } = request
   const shown = plainText(title, BODY_LENGTH)
   return {
-    key: `request ${id}`,
+    key: requestKey(id),
     kind: 'request',
     session,
-    question: null,
+    asks: id,
     title: plainText(`${ticket} asks to use ${name} · ${project}`, TITLE_LENGTH).text,
     body: shown.text,
     buttons: [
@@ -150,7 +154,7 @@ function noticeOfEnd(session: Session, { word, text }: End, key: string): Notice
     key,
     kind: 'ended',
     session: session.id,
-    question: null,
+    asks: null,
     title: plainText(`${session.ticket} ${word} · ${session.project}`, TITLE_LENGTH).text,
     body: plainText(said === '' ? session.title : `${session.title}: ${said}`, BODY_LENGTH).text,
     buttons: [],

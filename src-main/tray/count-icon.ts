@@ -1,6 +1,7 @@
 import { app, BrowserWindow, Menu, type NativeImage, nativeImage, Tray } from 'electron'
 import type { Log } from '../../src-core/index.ts'
-import { QuestionId, type SessionId } from '../../src-shared/ids.ts'
+import { QuestionId, RequestId, type SessionId } from '../../src-shared/ids.ts'
+import type { Askable } from '../notifications/notice.ts'
 import { type Bitmap, countBitmap, signBitmap } from './count-bitmap.ts'
 import { type Waiting, type WaitingLine, waitingWord } from './waiting.ts'
 
@@ -17,7 +18,7 @@ export type CountIcon = {
 export type CountIconPorts = {
   platform: NodeJS.Platform
   log: Log
-  openAnswer(question: QuestionId): void
+  openAnswer(asks: Askable): void
   /** Shows the main window, at a session where one is named. */
   open(session?: SessionId): void
 }
@@ -32,6 +33,7 @@ export function createCountIcon({ platform, log, openAnswer, open }: CountIconPo
 
   function openLine({ kind, id, session }: WaitingLine): void {
     if (kind === 'question') openAnswer(QuestionId.parse(id))
+    else if (kind === 'request') openAnswer(RequestId.parse(id))
     else open(session)
   }
 
