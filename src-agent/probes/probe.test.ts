@@ -20,6 +20,8 @@ const probe = (given: object, limitMs = 15_000) =>
     env: sample.env,
     drivers: { 'claude-code': new RecordingDriver() },
     clock: systemClock,
+    signal: never,
+    running: new Set(),
   })
 
 describe('the probe of a remote', () => {

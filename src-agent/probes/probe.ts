@@ -1,6 +1,7 @@
 import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
 import { assertNever, BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import { createGit } from '../git/run.ts'
+import { runPlanner } from '../planner/run-planner.ts'
 import type { Clock } from '../port/clock.ts'
 import { endTree } from '../process-tree/index.ts'
 import type { Drivers } from '../runtimes/registry.ts'
@@ -17,6 +18,10 @@ export type ProbeOptions = {
   env: Readonly<Record<string, string>>
   drivers: Drivers
   clock: Clock
+  /** Ends what is under way. */
+  signal: AbortSignal
+  /** What is under way, also when its answer was given up. */
+  running: Set<Promise<unknown>>
 }
 
 /** What was found, or why not; never later than the limit. */
@@ -26,6 +31,7 @@ export async function runProbe(
   options: ProbeOptions,
 ): Promise<{ finding: ProbeFinding | null; refusal: Refusal | null }> {
   const aborter = new AbortController()
+  const signal = AbortSignal.any([aborter.signal, options.signal])
   let cancel = () => {}
   const limit = new Promise<never>((_, reject) => {
     cancel = options.clock.after(limitMs, () => {
@@ -34,7 +40,8 @@ export async function runProbe(
     })
   })
   try {
-    const found = find(probe, limitMs, options, aborter.signal)
+    const found = find(probe, limitMs, options, signal)
+    remember(found, options.running)
     return { finding: await Promise.race([found, limit]), refusal: null }
   } catch (error) {
     return { finding: null, refusal: refusalOf(error, `looking at ${subjectOf(probe)}`) }
@@ -43,10 +50,19 @@ export async function runProbe(
   }
 }
 
+function remember(work: Promise<unknown>, running: Set<Promise<unknown>>): void {
+  const settled = work
+    .catch(() => undefined)
+    .finally(() => {
+      running.delete(settled)
+    })
+  running.add(settled)
+}
+
 async function find(
   probe: Probe,
   limitMs: number,
-  { dataDir, env, drivers }: ProbeOptions,
+  { dataDir, env, drivers, clock }: ProbeOptions,
   signal: AbortSignal,
 ): Promise<ProbeFinding> {
   const git = createGit({ env })
@@ -73,6 +89,8 @@ async function find(
     }
     case 'workspace.push':
       return pushWorkspace(gitOf(probe.env), dataDir, probe, signal)
+    case 'planner':
+      return runPlanner(probe, { dataDir, env, git, drivers, clock, signal })
     default:
       return assertNever(probe)
   }
@@ -89,12 +107,21 @@ function subjectOf(probe: Probe): string {
     case 'workspace.remove':
     case 'workspace.push':
       return probe.workspaceDir
+    case 'planner':
+      return 'the sources of a question'
     default:
       return assertNever(probe)
   }
 }
 
 function tooLong(probe: Probe, limitMs: number): BalletError {
+  if (probe.kind === 'planner') {
+    return new BalletError({
+      code: 'planner.time-limit',
+      message: `The planner had no answer within ${Math.ceil(limitMs / 1_000)} s.`,
+      hint: 'Its time limit stands in the settings.',
+    })
+  }
   const isRemote = probe.kind === 'remote'
   return new BalletError({
     code: isRemote ? 'remote.unreachable' : 'probe.time-limit',

@@ -142,6 +142,26 @@ export type RuntimeSession = {
   stop(): Promise<void>
 }
 
+/** A short run that reads one folder, and answers once. */
+export type ReadOnlyRun = {
+  /** It can read what is in this folder and nothing else, write nothing and start nothing. */
+  cwd: string
+  executable: string
+  model: string | null
+  /** The whole environment of the runtime, without the marker, which the driver adds. */
+  env: Readonly<Record<string, string>>
+  marker: z.infer<typeof SessionMarker>
+  /** Appended to the runtime's own system prompt. */
+  instructions: string
+  /** Taken as it is: no command and no mention of a file in it means anything. */
+  prompt: string
+  /** More than 0. */
+  costLimitUsd: number
+  signal: AbortSignal
+}
+
+export type ReadOnlyAnswer = { text: string; costUsd: number }
+
 export type Driver = {
   readonly runtime: RuntimeName
   readonly capabilities: DriverCapabilities
@@ -150,6 +170,11 @@ export type Driver = {
     path: string | null
     env: Readonly<Record<string, string>>
   }): Promise<RuntimeReport>
+  /**
+   * Rejects with `BalletError`, code `runtime.…`, also when it is aborted. What carries the marker is the caller's to
+   * end, whatever comes of it.
+   */
+  readOnlyRun(run: ReadOnlyRun): Promise<ReadOnlyAnswer>
   /** Resolves when the runtime takes its first message. Rejects with `BalletError`, code `runtime.…`; nothing is left running. */
   start(spec: DriverSpec, onSignal: (signal: DriverSignal) => void): Promise<RuntimeSession>
   resume(

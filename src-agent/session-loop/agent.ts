@@ -11,6 +11,7 @@ import { assertNever } from '../../src-shared/refusal.ts'
 import type { Clock } from '../port/clock.ts'
 import { Outgoing } from '../port/outgoing.ts'
 import { writeSpool } from '../port/spool.ts'
+import { within } from '../port/within.ts'
 import { runProbe } from '../probes/probe.ts'
 import type { Driver } from '../runtimes/driver.ts'
 import type { Drivers } from '../runtimes/registry.ts'
@@ -41,6 +42,9 @@ export class Agent {
   #current: LeaseId | null = null
   #heartbeat: Heartbeat | null = null
   #leaving: Promise<void> | null = null
+  /** Aborted when the agent leaves. */
+  readonly #leave = new AbortController()
+  readonly #probes = new Set<Promise<unknown>>()
 
   constructor(options: AgentOptions) {
     this.#options = options
@@ -72,6 +76,16 @@ export class Agent {
 
   async #handOver(canStore: boolean): Promise<void> {
     this.#heartbeat?.stop()
+    this.#leave.abort()
+    await Promise.all([this.#handOverSession(canStore), this.#endProbes()])
+  }
+
+  /** What they started is ended too. */
+  async #endProbes(): Promise<void> {
+    await within(this.#options.clock, END_TREE_MS, Promise.all(this.#probes))
+  }
+
+  async #handOverSession(canStore: boolean): Promise<void> {
     const loop = this.#currentLoop()
     if (loop === null) {
       if (canStore) await this.#untilStored()
@@ -257,9 +271,18 @@ export class Agent {
       return
     }
     const { dataDir, env } = this.#init
-    const found = await runProbe(probe, limitMs, { dataDir, env, drivers, clock }).catch(
-      (error: unknown) => ({ finding: null, refusal: refusalOf(error, 'looking') }),
-    )
+    const options = {
+      dataDir,
+      env,
+      drivers,
+      clock,
+      signal: this.#leave.signal,
+      running: this.#probes,
+    }
+    const found = await runProbe(probe, limitMs, options).catch((error: unknown) => ({
+      finding: null,
+      refusal: refusalOf(error, 'looking'),
+    }))
     this.#send({ type: 'probe.found', id, ...found })
   }
 }

@@ -7,6 +7,8 @@ import type {
   DriverSignal,
   DriverSpec,
   Fate,
+  ReadOnlyAnswer,
+  ReadOnlyRun,
   Recovery,
   ResumeFacts,
 } from '../runtimes/driver.ts'
@@ -55,6 +57,14 @@ export class RecordingDriver implements Driver {
       problem: null,
       ...this.report,
     }
+  }
+
+  /** How a read-only run goes. */
+  reads: (run: ReadOnlyRun) => Promise<ReadOnlyAnswer> = async () => ({ text: '', costUsd: 0 })
+
+  readOnlyRun(run: ReadOnlyRun): Promise<ReadOnlyAnswer> {
+    this.asked.push('read')
+    return this.reads(run)
   }
 
   async start(spec: DriverSpec, hear: Hear) {

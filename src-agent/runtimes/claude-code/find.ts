@@ -192,7 +192,8 @@ async function isProgram(path: string): Promise<boolean> {
   }
 }
 
-function isOlder(version: string, than: string): boolean {
+/** Compares versions such as `2.1.332`. */
+export function isOlder(version: string, than: string): boolean {
   const a = version.split('.').map(Number)
   const b = than.split('.').map(Number)
   for (const [index, wanted] of b.entries()) {

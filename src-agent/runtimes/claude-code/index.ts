@@ -3,6 +3,7 @@ import { Instant, RequestId } from '../../../src-shared/ids.ts'
 import type { Driver } from '../driver.ts'
 import { findClaudeCode } from './find.ts'
 import { type DriverPorts, launchSession } from './launch-session.ts'
+import { runReadOnly } from './read-only-run.ts'
 import { resumeSession } from './resume.ts'
 
 const SYSTEM_PORTS: DriverPorts = {
@@ -24,6 +25,7 @@ export function createClaudeCodeDriver(ports: Partial<DriverPorts> = {}): Driver
       images: true,
     },
     find: (options) => findClaudeCode(options),
+    readOnlyRun: (run) => runReadOnly(run),
     start: (spec, onSignal) =>
       launchSession({
         spec,

@@ -45,10 +45,11 @@ export type LaunchOptions = {
   prove?: (process: RuntimeProcess) => Promise<void>
 }
 
-const Initialized = z.looseObject({
+/** What a runtime says of itself before its first message. */
+export const Initialized = z.looseObject({
   claude_code_version: z.string().optional(),
   /** A version without does not wait for its servers of MCP before the first turn. */
-  capabilities: z.unknown(),
+  capabilities: z.unknown().optional(),
   account: z
     .looseObject({
       tokenSource: z.string().optional(),
@@ -198,7 +199,7 @@ async function cannotStart(spec: DriverSpec, error: unknown): Promise<BalletErro
   )
 }
 
-function refuseWithoutLogin(account: z.infer<typeof Initialized>['account']): void {
+export function refuseWithoutLogin(account: z.infer<typeof Initialized>['account']): void {
   if (account?.apiProvider !== 'firstParty' || account.email !== undefined) return
   const sources = [account.tokenSource ?? 'none', account.apiKeySource ?? 'none']
   if (sources.some((source) => source !== 'none')) return

@@ -41,7 +41,10 @@ function control({ request_id, request }) {
   if (request.subtype === 'interrupt' && way === 'deaf') return
   const response =
     request.subtype === 'initialize'
-      ? { claude_code_version: '2.1.999', account: { apiProvider: 'firstParty', tokenSource: 'x' } }
+      ? {
+          claude_code_version: way === 'older' ? '2.1.200' : '2.1.999',
+          account: { apiProvider: 'firstParty', tokenSource: 'x' },
+        }
       : {}
   print({ type: 'control_response', response: { subtype: 'success', request_id, response } })
 }
