@@ -14,8 +14,10 @@ export type InboxRecords = {
 }
 
 /**
- * Everything that waits for a person, the most urgent first: what holds an agent before what does not, questions by
- * their urgency, then what waits longest. Assumptions come last: nothing waits for them.
+ * Everything that waits for a person, the most urgent first: urgent questions, requests and failures, questions,
+ * sessions without a word, questions that are not urgent. Among alike ones what holds an agent comes before what does
+ * not, then what waits longest. Assumptions come last: nothing waits for them. Of a session only what is to be decided
+ * is there: none that waits for a word where it has asked, and none that is being stopped or finished.
  */
 export function inboxOf(
   records: InboxRecords,
@@ -33,8 +35,11 @@ export function inboxOf(
     if (session === undefined) return
     if (filter.project !== undefined && filter.project !== session.projectId) return
     if (filter.kind !== undefined && filter.kind !== item.kind) return
-    const { id, ticket, project, parkAt } = session
-    ranked.push({ rank, item: { ...item, session: id, ticket, project, parkAt } })
+    const { id, ticket, project, parkAt, agent } = session
+    ranked.push({
+      rank: agent === null ? rank + HOLDS_NONE : rank,
+      item: { ...item, session: id, ticket, project, parkAt },
+    })
   }
 
   for (const question of records.questions) {
@@ -53,10 +58,12 @@ export function inboxOf(
     add(sessions.get(request.session), 1, { kind: 'request', id, text: `${name}: ${title}`, since })
   }
   for (const session of sessions.values()) {
-    const { id, state, reason, stateSince: since, queuedInputs } = session
-    if (state === 'failed') {
+    const { id, state, outcome, reason, stateSince: since, queuedInputs, pending } = session
+    if (pending === 'stop' || pending === 'finish') continue
+    const waits = state === 'waiting' && queuedInputs === 0 && !asked.has(id)
+    if (state === 'failed' || (waits && outcome === 'failed')) {
       add(session, 1, { kind: 'failed', id, text: reason || 'It failed.', since })
-    } else if (state === 'waiting' && queuedInputs === 0 && !asked.has(id)) {
+    } else if (waits) {
       add(session, 3, { kind: 'waiting', id, text: reason || 'It waits for a word.', since })
     }
   }
@@ -72,5 +79,8 @@ export function inboxOf(
     )
     .map(({ item }) => item)
 }
+
+/** Between two ranks. */
+const HOLDS_NONE = 0.5
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
