@@ -1,24 +1,29 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { protocol, session } from 'electron'
 import { fileOf, HOST, REFUSAL_PAGE, SCHEME } from './addresses.ts'
+import { REFUSAL_STYLE } from './refusal-page.ts'
 
-/**
- * Nothing but the application's own files. Inline style attributes are allowed, since highlighted code carries its
- * colours in them; no script is.
- */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "worker-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** Nothing but the application's own files; styles too come from files, or are the one that is named. */
+const policy = (styles: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src ${styles}`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+const WINDOW_POLICY = policy("'self'")
+const REFUSAL_POLICY = policy(
+  `'sha256-${createHash('sha256').update(REFUSAL_STYLE).digest('base64')}'`,
+)
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -44,7 +49,7 @@ export function servePages(folder: string, refusalPage: () => string): void {
   session.defaultSession.protocol.handle(SCHEME, async (request) => {
     const url = new URL(request.url)
     if (request.method !== 'GET' || url.host !== HOST) return empty(404)
-    if (request.url === REFUSAL_PAGE) return page(refusalPage(), '.html')
+    if (request.url === REFUSAL_PAGE) return page(refusalPage(), '.html', REFUSAL_POLICY)
     const file = fileOf(folder, url.pathname)
     if (file === undefined) return empty(404)
     try {
@@ -55,13 +60,17 @@ export function servePages(folder: string, refusalPage: () => string): void {
   })
 }
 
-function page(content: string | Buffer<ArrayBuffer>, extension: string): Response {
+function page(
+  content: string | Buffer<ArrayBuffer>,
+  extension: string,
+  rules = WINDOW_POLICY,
+): Response {
   const type = TYPES[extension]
   if (type === undefined) return empty(404)
   return new Response(content, {
     headers: {
       'content-type': type,
-      'content-security-policy': POLICY,
+      'content-security-policy': rules,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-cache',

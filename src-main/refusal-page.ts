@@ -1,6 +1,18 @@
 import type { Refusal } from '../src-shared/refusal.ts'
 import { PAGE_ACTIONS } from './addresses.ts'
 
+/** All of the page's style element: the page's policy allows exactly this text. */
+export const REFUSAL_STYLE = `
+:root { color-scheme: light dark; font: 14px/1.5 system-ui, sans-serif; }
+body { margin: 0; min-height: 100vh; display: grid; place-content: center; background: Canvas; color: CanvasText; }
+main { max-width: 36rem; padding: 2rem; }
+h1 { font-size: 1.25rem; margin: 0 0 1rem; }
+p { margin: 0 0 0.75rem; overflow-wrap: anywhere; }
+dl { margin: 1.25rem 0; font-size: 0.85rem; opacity: 0.75; display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; }
+dd { margin: 0; overflow-wrap: anywhere; user-select: text; }
+nav { display: flex; gap: 1rem; }
+`
+
 /** Why the host could not start, or ended, and what to do, as a page without scripts. */
 export function describeRefusal(refusal: Refusal, dataDir: string, hasRun: boolean): string {
   const title = hasRun ? 'Ballet had to stop' : 'Ballet cannot start'
@@ -12,16 +24,7 @@ export function describeRefusal(refusal: Refusal, dataDir: string, hasRun: boole
 <head>
 <meta charset="utf-8">
 <title>${title}</title>
-<style>
-:root { color-scheme: light dark; font: 14px/1.5 system-ui, sans-serif; }
-body { margin: 0; min-height: 100vh; display: grid; place-content: center; background: Canvas; color: CanvasText; }
-main { max-width: 36rem; padding: 2rem; }
-h1 { font-size: 1.25rem; margin: 0 0 1rem; }
-p { margin: 0 0 0.75rem; overflow-wrap: anywhere; }
-dl { margin: 1.25rem 0; font-size: 0.85rem; opacity: 0.75; display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; }
-dd { margin: 0; overflow-wrap: anywhere; user-select: text; }
-nav { display: flex; gap: 1rem; }
-</style>
+<style>${REFUSAL_STYLE}</style>
 </head>
 <body>
 <main role="alert">
