@@ -1,19 +1,9 @@
-import { AxeBuilder } from '@axe-core/playwright'
 import { expect, type Page } from '@playwright/test'
+import { serious } from '../../support/accessibility.ts'
 import { bash, say, script, write } from '../../support/steps.ts'
 import { addProject, startTicket, waitForEvent, waitForTurnEnd } from '../../support/watch.ts'
 import { timelineRegion } from '../../support/window.ts'
 import { test } from '../../support/workbench.ts'
-
-async function serious(window: Page): Promise<string[]> {
-  // The legacy mode does without a second page, which Electron does not give.
-  const { violations } = await new AxeBuilder({ page: window }).setLegacyMode().analyze()
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
-    )
-}
 
 async function runByName(window: Page, name: string): Promise<void> {
   await window.keyboard.press('Control+K')
