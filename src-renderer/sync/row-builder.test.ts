@@ -157,8 +157,8 @@ describe('grouping events into rows', () => {
 
   it('gives two rows of one name different keys', () => {
     const rows = rowsOf([
-      { kind: 'assistant.text', text: 'cut', block: 'b', partial: true },
-      { kind: 'assistant.text', text: 'whole', block: 'b' },
+      { kind: 'assistant.text', text: 'one', block: 'b' },
+      { kind: 'assistant.text', text: 'another', block: 'b' },
     ])
     expect(new Set(rows.map(({ key }) => key)).size).toBe(2)
   })
@@ -267,6 +267,17 @@ describe('live blocks', () => {
     builder.add(numbered(session, [result('a')], 2))
     builder.setLive(new Map())
     expect(builder.rows()[0]).toMatchObject({ liveOutput: null, children: [] })
+  })
+
+  it('that were cut off and are recovered whole later are one row, where they were cut off', () => {
+    const builder = new RowBuilder()
+    const cut = { kind: 'assistant.text', text: 'Half', block: 'b', partial: true } as const
+    builder.add(numbered(session, [cut, ...storyBodies().slice(0, 1)]))
+    builder.add(
+      numbered(session, [{ kind: 'assistant.text', text: 'Half and whole', block: 'b' }], 3),
+    )
+    const found = builder.rows().filter(({ key }) => key.startsWith('block:b'))
+    expect(found).toMatchObject([{ seq: 1, text: 'Half and whole', partial: false }])
   })
 
   it('change nothing but the row that grew', () => {

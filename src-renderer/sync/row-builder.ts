@@ -162,7 +162,7 @@ export class RowBuilder {
         break
       case 'assistant.text':
       case 'assistant.thinking':
-        this.#put(proseRow(event), event.parent)
+        this.#prose(event)
         break
       case 'tool.call':
         this.#call(event)
@@ -237,6 +237,16 @@ export class RowBuilder {
       return
     }
     this.#told.add(tool)
+  }
+
+  /** A block that was cut off and is recovered whole later is one row, where it was cut off. */
+  #prose(event: Of<'assistant.text' | 'assistant.thinking'>): void {
+    const row = proseRow(event)
+    const cut = event.block === undefined ? undefined : this.#cells.get(row.key)
+    if (cut?.row.kind === row.kind && cut.row.partial) {
+      const { seq, at, turn } = cut.row
+      this.#replace(cut, { ...row, seq, at, turn })
+    } else this.#put(row, event.parent)
   }
 
   #startTurn(event: Of<'turn.started'>): void {
