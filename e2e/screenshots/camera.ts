@@ -18,12 +18,34 @@ const sizes = [
 /** Fonts, colours of code and the last change of the layout are drawn by then. */
 const SETTLE_MS = 450
 
-export function createCamera(window: Page, folder: string): Camera {
+/** A path of the machine that takes the pictures, and what stands in its place in them. */
+export type Shown = readonly [real: string, shown: string]
+
+/** Writes neutral paths into what is drawn; the next drawing of a text brings its own back. */
+async function hidePaths(window: Page, paths: readonly Shown[]): Promise<void> {
+  await window.evaluate((pairs) => {
+    const neutral = (text: string) =>
+      pairs.reduce((found, [real, shown]) => found.replaceAll(real, shown), text)
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    while (texts.nextNode()) {
+      const { currentNode: node } = texts
+      const text = node.textContent ?? ''
+      if (neutral(text) !== text) node.textContent = neutral(text)
+    }
+    for (const box of document.querySelectorAll<HTMLInputElement>('input, textarea')) {
+      if (neutral(box.value) !== box.value) box.value = neutral(box.value)
+    }
+  }, paths)
+}
+
+/** `paths`: the longer of two that begin alike comes first. */
+export function createCamera(window: Page, folder: string, paths: readonly Shown[]): Camera {
   const taken: { path: string; bytes: number }[] = []
   const shoot = async (path: string) => {
     // A pointer over something would be part of the picture.
     await window.mouse.move(0, 0)
     await window.waitForTimeout(SETTLE_MS)
+    await hidePaths(window, paths)
     const picture = await window.screenshot({ animations: 'disabled', caret: 'hide' })
     const small = writePng(readPng(picture))
     await writeFile(path, small)

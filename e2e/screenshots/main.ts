@@ -39,7 +39,11 @@ export async function main(args: string[]): Promise<number> {
       bench.atEnd(() => desktop.quit())
       const { window } = desktop
       const client = await desktop.client()
-      const camera = createCamera(window, folder)
+      const camera = createCamera(window, folder, [
+        [bench.dataDir, '/home/person/.config/ballet'],
+        [bench.home, '/home/person'],
+        [bench.folder, '/srv'],
+      ])
       const stage = { window, client, camera, shop: shop.path, api: api.path }
       for (const views of [firstViews, fillWorld, sessionViews, pageViews, muchView]) {
         await views(stage).catch(async (error: unknown) => {
