@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import { AGENT_WIRE_VERSION, FromAgent, type ProbeFinding } from '../../src-shared/agent-wire.ts'
 import type { MachineReport } from '../../src-shared/headless-host.ts'
@@ -49,7 +49,7 @@ export async function examine({
   }
   const isThere = await lookAtFolder(folder).catch(keep)
   const settings = (await readSettings(folder.settings).catch(keep)) ?? Settings.parse({})
-  const place = isThere === true ? folder.dataDir : homedir()
+  const place = isThere === true ? folder.dataDir : tmpdir()
   const [found, storage, shell, more] = await Promise.all([
     askAgent(launcher, {
       dataDir: place,

@@ -132,8 +132,13 @@ test('finishing a session without any change pushes nothing and frees the agent'
   const key = String(made.rows[0]?.key)
   const { id } = await host.client.sessions.show({ ref: key })
   await waitForTurnEnd(host.client, id, 1)
-  expect((await host.cli('session', 'finish', id)).code).toBe(0)
+  const finished = await host.cli('session', 'finish', id)
+  expect(finished).toMatchObject({
+    code: 0,
+    rows: [{ reason: expect.stringContaining('no branch') }],
+  })
   const session = await waitForState(host.client, id, 'finished')
+  expect(session.pushedCommit).toBeUndefined()
   checkTimeline(await timelineOf(host.client, id), session)
   for (const branch of await remote.branches()) {
     expect((await remote.log(branch)).map(({ subject }) => subject)).toEqual(['First commit'])

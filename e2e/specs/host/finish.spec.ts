@@ -1,0 +1,82 @@
+import { access, rename } from 'node:fs/promises'
+import { expect } from '@playwright/test'
+import { expectNoLeftovers } from '../../support/leftovers.ts'
+import { bash, say, script, write } from '../../support/steps.ts'
+import { checkTimeline } from '../../support/timeline-checks.ts'
+import {
+  addProject,
+  ofKind,
+  startTicket,
+  timelineOf,
+  waitForState,
+  waitForTurnEnd,
+} from '../../support/watch.ts'
+import { test } from '../../support/workbench.ts'
+
+test('a stopped session is finished while the fleet is full, without a runtime', async ({
+  bench,
+}) => {
+  const host = await bench.host({ agents: 1 })
+  const { client } = host
+  const remote = await bench.remote()
+  await addProject(client, remote.path)
+  const { session } = await startTicket(client, {
+    body: script(write('note.txt', 'kept\n'), say('Done.')),
+  })
+  const { id } = session
+  await waitForTurnEnd(client, id, 1)
+  await client.sessions.stop({ ref: id })
+  await waitForState(client, id, 'parked')
+  const other = await startTicket(client, { body: script(bash('sleep 306'), say('Never.')) })
+  await bench.process('sleep 306')
+
+  const finished = await host.cli('session', 'finish', id)
+  expect(finished).toMatchObject({ code: 0, rows: [{ state: 'finished', workspace: null }] })
+  const { branch } = await client.sessions.show({ ref: id })
+  expect(await remote.readFile(branch, 'note.txt')).toBe('kept\n')
+  const events = await timelineOf(client, id)
+  checkTimeline(events, await client.sessions.show({ ref: id }))
+  expect(ofKind(events, 'session.state').map(({ to }) => to)).not.toContain('resuming')
+  expect((await client.sessions.show({ ref: other.session.id })).state).toBe('working')
+  await client.sessions.stop({ ref: other.session.id })
+  await waitForState(client, other.session.id, 'parked')
+  await expectNoLeftovers(bench, client)
+})
+
+test('a finish that cannot push leaves the session as it was; it goes on over a kill -9 of the host', async ({
+  bench,
+}) => {
+  const first = await bench.host()
+  const remote = await bench.remote()
+  await addProject(first.client, remote.path)
+  const { session } = await startTicket(first.client, {
+    body: script(write('note.txt', 'kept\n'), say('Done.')),
+  })
+  const { id } = session
+  await waitForTurnEnd(first.client, id, 1)
+  await rename(remote.path, `${remote.path}.away`)
+  const stopped = await first.cli('session', 'stop', id)
+  expect(stopped).toMatchObject({
+    code: 1,
+    rows: [{ state: 'parked', reason: expect.stringContaining('not pushed') }],
+    error: { code: 'stop.not-pushed', message: expect.stringContaining(remote.path) },
+  })
+  const refused = await first.cli('session', 'finish', id)
+  expect(refused).toMatchObject({
+    code: 1,
+    error: { code: expect.stringMatching(/^remote\./u), hint: expect.any(String) },
+  })
+  const { workspace, state } = await first.client.sessions.show({ ref: id })
+  expect(state).toBe('parked')
+  await access(workspace ?? 'none')
+
+  await rename(`${remote.path}.away`, remote.path)
+  await first.client.sessions.finish({ ref: id })
+  await first.kill()
+  const { client } = await bench.host()
+  const finished = await waitForState(client, id, 'finished', { timeoutMs: 30_000 })
+  expect(await remote.readFile(finished.branch, 'note.txt')).toBe('kept\n')
+  await expect(access(workspace ?? '')).rejects.toThrow('ENOENT')
+  checkTimeline(await timelineOf(client, id), finished)
+  expect((await client.tickets.show({ ref: finished.ticket })).status).toBe('Done')
+})
