@@ -171,3 +171,36 @@ describe('chooseStep', () => {
     expect(names([user(text(script)), deferred], ['Bash'])).toEqual(['TodoWrite', 'Bash'])
   })
 })
+
+describe("a planner's run", () => {
+  const planner = {
+    system: [{ type: 'text', text: "This is a read-only run of Ballet's planner." }],
+    tools: ['Read', 'Grep', 'Glob'],
+  }
+
+  it('takes its own scripts and no others', () => {
+    const prompt = `Ticket: ${SCRIPT} Question: Which? @@planner:[{"text":"planned"}]@@`
+    expect(chosen([user(text(prompt))], {}, planner)).toMatchObject({ text: 'planned' })
+    expect(chosen([user(text(prompt))])).toMatchObject({ text: 'one' })
+  })
+
+  it('is undecided without one, whatever the fallback of sessions is', () => {
+    const messages = [user(text(`Ticket: ${SCRIPT} Question: Which?`))]
+    expect(chosen(messages, { fallback: { text: 'hello' } }, planner)).toMatchObject({
+      script: 'fallback',
+      text: expect.stringContaining('"undecided"'),
+    })
+  })
+
+  it('is chosen by a piece of its prompt only when the script is for planners', () => {
+    const book: ScriptBook = {
+      scripts: [
+        { name: 'of-sessions', match: 'Which?', steps: [{ text: 'session' }] },
+        { name: 'of-planners', match: 'Which?', planner: true, steps: [{ text: 'planner' }] },
+      ],
+    }
+    const messages = [user(text('Which?'))]
+    expect(chosen(messages, book, planner)).toMatchObject({ script: 'of-planners' })
+    expect(chosen(messages, book)).toMatchObject({ script: 'of-sessions' })
+  })
+})

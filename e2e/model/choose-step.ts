@@ -1,5 +1,5 @@
 import { type Message, type MessagesRequest, textsOf, wholeText } from './messages.ts'
-import { type FoundScript, findScript, type ScriptBook, type Step } from './script.ts'
+import { type FoundScript, findScript, type Reader, type ScriptBook, type Step } from './script.ts'
 
 /** What the server does with one request, and where that came from. */
 export type Choice =
@@ -40,15 +40,21 @@ const MID_TURN = /^The user sent a new message while you were working:/u
 
 const INTERRUPTED = /^\[Request interrupted by user/u
 
+/** What the system prompt of a planner's run says, and that of no session. */
+const PLANNER = /read-only run of Ballet's planner/u
+
 const DEFAULT_FALLBACK: Step = { text: 'ok: {{user}}' }
+const PLANNER_FALLBACK: Step = { text: '{"undecided": "No script says what the sources settle."}' }
 
 /**
  * Chooses the step for a request from its messages alone. The newest user text with a script begins
  * the script; the step is the number of assistant messages since then. A newer user text without a
- * script begins a turn without one (the fallback), except one that was handed over mid-turn.
+ * script begins a turn without one (the fallback), except one that was handed over mid-turn. A
+ * planner's run has scripts of its own; without one it is undecided.
  */
 export function chooseStep(request: MessagesRequest, book: ScriptBook): Choice {
-  const head = findHead(request.messages)
+  const reader = PLANNER.test(wholeText(request.system)) ? 'planner' : 'session'
+  const head = findHead(request.messages, reader)
   const userText = head?.text ?? ''
   // Titles, summaries and the like: nobody scripts these.
   if (request.tools.length === 0 && !head?.found) {
@@ -59,7 +65,7 @@ export function chooseStep(request: MessagesRequest, book: ScriptBook): Choice {
       userText,
     }
   }
-  const script = resolveScript(head, book)
+  const script = resolveScript(head, book, reader)
   if (script.kind === 'refuse') return script
   const step = script.steps[head?.answers ?? 0]
   if (!step) {
@@ -88,18 +94,18 @@ interface Head {
   readonly answers: number
 }
 
-function findHead(messages: readonly Message[]): Head | undefined {
+function findHead(messages: readonly Message[], reader: Reader): Head | undefined {
   let answers = 0
   for (const message of [...messages].reverse()) {
     if (message.role === 'assistant') answers += 1
     if (message.role !== 'user') continue
-    const head = headOfMessage(message)
+    const head = headOfMessage(message, reader)
     if (head) return { ...head, answers }
   }
   return undefined
 }
 
-function headOfMessage(message: Message): Omit<Head, 'answers'> | undefined {
+function headOfMessage(message: Message, reader: Reader): Omit<Head, 'answers'> | undefined {
   let newest: string | undefined
   // Newest first: several inputs may stand in one message, and the runtime joins what follows an
   // interrupt to the message that was interrupted, whose script is then over.
@@ -107,7 +113,7 @@ function headOfMessage(message: Message): Omit<Head, 'answers'> | undefined {
     const trimmed = text.trim()
     if (INTERRUPTED.test(trimmed)) break
     if (trimmed === '' || SYNTHETIC.some((pattern) => pattern.test(trimmed))) continue
-    const found = findScript(trimmed)
+    const found = findScript(trimmed, reader)
     if (found) return { text: trimmed, found }
     if (!MID_TURN.test(trimmed)) newest ??= trimmed
   }
@@ -118,7 +124,7 @@ type Resolved =
   | { readonly kind: 'steps'; readonly name: string; readonly steps: readonly Step[] }
   | { readonly kind: 'refuse'; readonly message: string }
 
-function resolveScript(head: Head | undefined, book: ScriptBook): Resolved {
+function resolveScript(head: Head | undefined, book: ScriptBook, reader: Reader): Resolved {
   const scripts = book.scripts ?? []
   const found = head?.found
   if (found?.kind === 'steps') return { kind: 'steps', name: 'inline', steps: found.steps }
@@ -129,11 +135,14 @@ function resolveScript(head: Head | undefined, book: ScriptBook): Resolved {
     const known = scripts.map((script) => script.name).join(', ') || 'none'
     return { kind: 'refuse', message: `No script is named ${found.name}; known: ${known}.` }
   }
+  const isPlanner = reader === 'planner'
   const matching = scripts.find(
-    (script) => script.match !== undefined && head?.text.includes(script.match),
+    ({ match, planner = false }) =>
+      match !== undefined && planner === isPlanner && head?.text.includes(match),
   )
   if (matching) return { kind: 'steps', name: matching.name, steps: matching.steps }
-  return { kind: 'steps', name: 'fallback', steps: [book.fallback ?? DEFAULT_FALLBACK] }
+  const fallback = isPlanner ? PLANNER_FALLBACK : (book.fallback ?? DEFAULT_FALLBACK)
+  return { kind: 'steps', name: 'fallback', steps: [fallback] }
 }
 
 /**

@@ -44,6 +44,36 @@ describe('findScript', () => {
   })
 })
 
+describe('the script of a planner', () => {
+  const own = [{ text: 'planned' }]
+
+  it.each([
+    ['inline', `@@planner:${JSON.stringify(own)}@@`],
+    ['encoded', encodeScript(own, 'planner')],
+  ])('is found by a planner and passed over by a session: %s', (_, script) => {
+    const text = `@@[{"text":"first"}]@@ Which? ${script} Well?`
+    expect(findScript(text, 'planner')).toEqual({ kind: 'steps', steps: own })
+    expect(findScript(text)).toEqual({ kind: 'steps', steps: [{ text: 'first' }] })
+    expect(findScript(script)).toBeUndefined()
+  })
+
+  it('may be a name', () => {
+    expect(findScript('Which? @@planner:false-quote@@', 'planner')).toEqual({
+      kind: 'named',
+      name: 'false-quote',
+    })
+  })
+
+  it('is the one of the question, not the text of it in the script of a session', () => {
+    const question = `Which? @@planner:${JSON.stringify(own)}@@`
+    const asking = [{ tool: 'mcp__ballet__ask_question', input: { question } }, { text: 'Asked.' }]
+    const ticket = `Do it. @@${JSON.stringify(asking)}@@`
+    expect(findScript(ticket)).toEqual({ kind: 'steps', steps: asking })
+    expect(findScript(ticket, 'planner')).toBeUndefined()
+    expect(findScript(`${ticket}\n${question}`, 'planner')).toEqual({ kind: 'steps', steps: own })
+  })
+})
+
 describe('parseScriptBook', () => {
   it('refuses a name that no marker can hold', () => {
     expect(() => parseScriptBook({ scripts: [{ name: 'My Demo', steps: [] }] })).toThrow(/name/u)

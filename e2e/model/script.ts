@@ -64,6 +64,8 @@ const namedScript = z.strictObject({
   name: z.string().regex(/^[a-z0-9][a-z0-9-]*$/u),
   /** Chosen too when the user's text contains this, without any `@@name@@`. */
   match: z.string().min(1).optional(),
+  /** `match` looks at the prompts of planners, instead of at those of sessions. */
+  planner: z.boolean().optional(),
   steps: z.array(step),
 })
 
@@ -91,17 +93,22 @@ export type FoundScript =
   | { readonly kind: 'named'; readonly name: string }
   | { readonly kind: 'invalid'; readonly reason: string }
 
+/** Whose script it is. The same text may reach a session and the planner that tries its question. */
+export type Reader = 'session' | 'planner'
+
 /**
- * The last script in a text: `@@[…]@@`, `@@b64:…@@` or `@@name@@`. Text in which a script is opened
- * and cannot be read is `invalid`, so that a typing mistake in a test is loud.
+ * The last script of the reader in a text: `@@[…]@@`, `@@b64:…@@` or `@@name@@` for a session, and
+ * `@@planner:[…]@@`, `@@planner:b64:…@@` or `@@planner:name@@` for a planner. Text in which a script
+ * is opened and cannot be read is `invalid`, so that a typing mistake in a test is loud.
  */
-export function findScript(text: string): FoundScript | undefined {
+export function findScript(text: string, reader: Reader = 'session'): FoundScript | undefined {
   let found: FoundScript | undefined
   let at = text.indexOf('@@')
   while (at !== -1) {
     const here = readScriptAt(text, at)
     if (here) {
-      found = here.found
+      // What stands in the other's script, such as the question that a session asks, is passed over.
+      if (here.reader === reader) found = here.found
       at = text.indexOf('@@', here.end)
     } else {
       at = text.indexOf('@@', at + 2)
@@ -111,43 +118,50 @@ export function findScript(text: string): FoundScript | undefined {
 }
 
 /** A script as text for a prompt; encoded, so that it may hold scripts for subagents. */
-export function encodeScript(script: readonly Step[]): string {
-  return `@@b64:${Buffer.from(JSON.stringify(script)).toString('base64')}@@`
+export function encodeScript(script: readonly Step[], reader: Reader = 'session'): string {
+  const encoded = Buffer.from(JSON.stringify(script)).toString('base64')
+  return `${MARKS[reader]}b64:${encoded}@@`
 }
 
+const MARKS: Readonly<Record<Reader, string>> = { session: '@@', planner: '@@planner:' }
+
 interface ScriptAt {
+  readonly reader: Reader
   readonly found: FoundScript
   readonly end: number
 }
 
 function readScriptAt(text: string, at: number): ScriptAt | undefined {
-  const rest = text.slice(at)
-  if (rest.startsWith('@@[')) return readInline(text, at)
-  const encoded = /^@@b64:([A-Za-z0-9+/=\s]+)@@/u.exec(rest)
+  const reader = text.startsWith(MARKS.planner, at) ? 'planner' : 'session'
+  const start = at + MARKS[reader].length
+  const rest = text.slice(start)
+  if (rest.startsWith('[')) return { reader, ...readInline(text, start) }
+  const encoded = /^b64:([A-Za-z0-9+/=\s]+)@@/u.exec(rest)
   if (encoded?.[1] !== undefined) {
     const json = Buffer.from(encoded[1], 'base64').toString('utf8')
-    return { found: decodeSteps(json), end: at + encoded[0].length }
+    return { reader, found: decodeSteps(json), end: start + encoded[0].length }
   }
-  const name = /^@@([a-z0-9][a-z0-9-]*)@@/u.exec(rest)
+  const name = /^([a-z0-9][a-z0-9-]*)@@/u.exec(rest)
   if (name?.[1] !== undefined) {
-    return { found: { kind: 'named', name: name[1] }, end: at + name[0].length }
+    return { reader, found: { kind: 'named', name: name[1] }, end: start + name[0].length }
   }
   return undefined
 }
 
-function readInline(text: string, at: number): ScriptAt {
+/** `start`: of the list of steps. */
+function readInline(text: string, start: number): Omit<ScriptAt, 'reader'> {
   // A string inside the script may hold the closing mark itself: the first end that parses counts.
   let first: FoundScript | undefined
-  let close = text.indexOf(']@@', at)
+  let close = text.indexOf(']@@', start)
   while (close !== -1) {
-    const found = decodeSteps(text.slice(at + 2, close + 1))
+    const found = decodeSteps(text.slice(start, close + 1))
     if (found.kind === 'steps') return { found, end: close + 3 }
     first ??= found
     close = text.indexOf(']@@', close + 3)
   }
   return {
     found: first ?? { kind: 'invalid', reason: 'The script has no end: ]@@ is missing.' },
-    end: at + 2,
+    end: start,
   }
 }
 
