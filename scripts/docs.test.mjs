@@ -14,6 +14,7 @@ const documents = [
   'CONTRIBUTING.md',
   'docs/ARCHITECTURE.md',
   'docs/GLOSSARY.md',
+  'docs/SCRIPTED-MODEL.md',
   ...decisions,
 ]
 
@@ -58,7 +59,9 @@ describe('the documents', () => {
 })
 
 describe('the command lines of the README', () => {
-  const lines = matches(read('README.md'), /^npx ballet (.*)$/gm)
+  const lines = ['README.md', 'docs/SCRIPTED-MODEL.md'].flatMap((document) =>
+    matches(read(document), /^npx ballet (.*)$/gm),
+  )
 
   it('are there', () => expect(lines.length).toBeGreaterThan(5))
 
