@@ -65,7 +65,8 @@ export async function openWorkspace(
   }
 }
 
-async function keptRecord(plan: WorkspacePlan): Promise<WorkspaceRecord> {
+/** The record of a workspace that is on the disk. Rejects with `workspace.broken` when it is another one. */
+export async function keptRecord(plan: WorkspacePlan): Promise<WorkspaceRecord> {
   const record = await readRecord(plan.workspaceDir)
   if (record !== null && record.session === plan.session && record.branch === plan.branch) {
     return record
@@ -135,7 +136,22 @@ async function makeClone(
   report: Report,
   signal: AbortSignal,
 ): Promise<void> {
-  const { branch, mirrorDir, repo } = plan
+  await initClone(git, plan, folder, signal)
+  await git.text(['checkout', '--progress', '--no-track', '-B', plan.branch, start, '--'], {
+    cwd: folder,
+    signal,
+    limitMs: GIT_LIMITS.clone,
+    onLine: tellProgress(report),
+  })
+}
+
+/** A clone in a new folder that borrows the mirror's objects and has its branches and tags; nothing is checked out. */
+export async function initClone(
+  git: Git,
+  { branch, mirrorDir, repo }: WorkspacePlan,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
   await git.text(['init', '--quiet', '--template=', `--initial-branch=${branch}`, folder], {
     cwd: join(mirrorDir, '..'),
     signal,
@@ -162,12 +178,6 @@ async function makeClone(
     ],
     { cwd: folder, signal, about: { repo: mirrorDir } },
   )
-  await git.text(['checkout', '--progress', '--no-track', '-B', branch, start, '--'], {
-    cwd: folder,
-    signal,
-    limitMs: GIT_LIMITS.clone,
-    onLine: tellProgress(report),
-  })
   await giveIdentity(git, folder)
 }
 

@@ -66,7 +66,8 @@ async function nestedRepositories(git: Git, cwd: string): Promise<string[]> {
   return found.map((path) => `the repository in ${path}`)
 }
 
-async function isUnpushed(git: Git, folder: string): Promise<boolean> {
+/** Whether a repository holds changes or commits that are nowhere else. */
+export async function isUnpushed(git: Git, folder: string): Promise<boolean> {
   const changes = await readList(git, folder, ['status', '-z', '--porcelain'])
   if (changes.length > 0) return true
   const commits = ['rev-list', '--max-count=1', 'HEAD', '--branches', '--not', '--remotes']

@@ -6,15 +6,9 @@ import { GIT_LIMITS, type Git, gitFailure } from '../git/run.ts'
 import { pushCommit } from './push.ts'
 import { readRecord } from './record.ts'
 import type { Report, WorkspacePlan } from './report.ts'
+import { type AsideFile, selectAside } from './set-aside.ts'
 import { snapshotMessage } from './snapshot-mark.ts'
 import { commitOf, isAncestor, mustBeWhole, readHead } from './state.ts'
-
-/** Larger untracked files stay in the workspace only. */
-const LARGE_BYTES = 20 * 1024 * 1024
-
-const SECRET_NAME =
-  /(^|\/)(\.env(\.[^/]+)?|\.netrc|\.pypirc|\.npmrc|id_(rsa|dsa|ecdsa|ed25519)|credentials(\.json)?|[^/]+\.(pem|key|p12|pfx|jks|keystore|kdbx))$/i
-const SAMPLE_NAME = /\.(example|sample|template|dist)$/i
 
 /**
  * Pushes the commits of the workspace and, on top, one commit of everything uncommitted. The files, the index and
@@ -71,13 +65,10 @@ async function parentsOf(git: Git, plan: WorkspacePlan, head: string | null): Pr
 
 export type SnapshotTree = {
   tree: string
-  left: readonly LeftFile[]
+  left: readonly AsideFile[]
   /** What git says of files that it could not read; empty when it could. */
   unreadable: string
 }
-
-/** An untracked file that is not for the remote and stays in the workspace. */
-export type LeftFile = { path: string; why: string }
 
 /** The tree of all files that git tracks or would track, as they are now; written with an index of its own. */
 export async function snapshotTree(
@@ -91,7 +82,7 @@ export async function snapshotTree(
   try {
     await copyIndex(join(cwd, '.git', 'index'), index)
     const untracked = await listUntracked(git, options)
-    const left = await selectLeft(cwd, untracked)
+    const left = await selectAside(cwd, untracked)
     let unreadable = await addTo(git, ['add', '--update', '--ignore-errors', '--', '.'], options)
     const skipped = new Set(left.map(({ path }) => path))
     const wanted = untracked.filter((path) => !skipped.has(path))
@@ -110,7 +101,8 @@ export async function snapshotTree(
   }
 }
 
-async function copyIndex(from: string, to: string): Promise<void> {
+/** A copy of the index that nobody else uses; none is made where there is no index yet. */
+export async function copyIndex(from: string, to: string): Promise<void> {
   const info = await lstat(from).catch(() => null)
   if (info === null) return
   await copyFile(from, to)
@@ -129,23 +121,7 @@ async function listUntracked(git: Git, options: AddOptions): Promise<string[]> {
   return result.stdout.toString('latin1').split('\0').filter(Boolean)
 }
 
-async function selectLeft(cwd: string, untracked: readonly string[]): Promise<LeftFile[]> {
-  const left: LeftFile[] = []
-  for (const path of untracked) {
-    if (path.endsWith('/')) {
-      left.push({ path, why: 'a repository of its own' })
-    } else if (SECRET_NAME.test(path) && !SAMPLE_NAME.test(path)) {
-      left.push({ path, why: 'looks like a secret' })
-    } else {
-      const file = Buffer.concat([Buffer.from(`${cwd}/`), Buffer.from(path, 'latin1')])
-      const info = await lstat(file).catch(() => null)
-      if ((info?.size ?? 0) > LARGE_BYTES) left.push({ path, why: 'larger than 20 MB' })
-    }
-  }
-  return left
-}
-
-function tellLeft(left: readonly LeftFile[], report: Report): void {
+function tellLeft(left: readonly AsideFile[], report: Report): void {
   if (left.length === 0) return
   const shown = left
     .slice(0, 10)

@@ -1,0 +1,162 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BalletError } from '../../src-shared/refusal.ts'
+import { GIT_LIMITS, type Git, type GitOptions } from '../git/run.ts'
+import { extractInto, makeFolders } from './archive.ts'
+import { withoutDrivers } from './conversions.ts'
+import { restoreLocalRefs, updateRefs } from './local-refs.ts'
+import type { SnapshotCommits, SnapshotManifest } from './manifest.ts'
+import { absolutePath, joinList, type PathBytes, pathOfName, safeParts } from './path-bytes.ts'
+import { openSealed } from './sealed-file.ts'
+import { readConfig, setting } from './survey.ts'
+
+type Sealed = { file: string; key: Uint8Array }
+
+/**
+ * Brings the work of a snapshot back into a clone in which nothing is checked out: files, index, flags, branches,
+ * stashes, HEAD. All its objects are there. Rejects with `BalletError`; the folder is then of no use.
+ */
+export async function restoreFiles(
+  git: Git,
+  cwd: string,
+  snapshot: SnapshotCommits,
+  aside: Sealed | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const { manifest } = snapshot
+  await restoreSettings(git, cwd, manifest)
+  const env = withoutDrivers(await readConfig(git, { cwd }))
+  const options: GitOptions = { cwd, env, signal, limitMs: GIT_LIMITS.clone }
+  await git.text(['read-tree', '--reset', '-u', snapshot.work], options)
+  await writeRaw(git, pathsOf(manifest.raw), options)
+  for (const { path, absent } of manifest.skipWorktree) {
+    if (absent) await rm(absolutePath(cwd, safe(path)), { force: true })
+  }
+  if (aside !== null) await extractInto(openSealed(aside.file, aside.key), cwd)
+  // What git knows of the files stays where index and files agree.
+  await git.text(['read-tree', '--reset', snapshot.index], options)
+  await intendToAdd(git, pathsOf(manifest.intentToAdd), options)
+  await setFlag(git, '--assume-unchanged', pathsOf(manifest.assumeUnchanged), options)
+  const skipped = manifest.skipWorktree.map(({ path }) => safe(path))
+  await setFlag(git, '--skip-worktree', skipped, options)
+  for (const folder of pathsOf(manifest.emptyFolders)) await makeFolders(cwd, folder)
+  await restoreLocalRefs(git, cwd, manifest)
+  await restoreHead(git, cwd, manifest)
+}
+
+/** Checks out a commit that stands for the whole work. */
+export async function restoreCommit(
+  git: Git,
+  cwd: string,
+  { branch, commit }: { branch: string; commit: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const env = withoutDrivers(await readConfig(git, { cwd }))
+  const options: GitOptions = { cwd, env, signal, limitMs: GIT_LIMITS.clone }
+  await git.text(['read-tree', '--reset', '-u', commit], options)
+  await updateRefs(git, cwd, [`update refs/heads/${branch} ${commit}`])
+  await git.text(['symbolic-ref', 'HEAD', `refs/heads/${branch}`], { cwd })
+}
+
+async function restoreSettings(git: Git, cwd: string, manifest: SnapshotManifest): Promise<void> {
+  const known = await readConfig(git, { cwd })
+  for (const [name, value] of manifest.config) {
+    if (setting(known, name) !== value) await git.text(['config', name, value], { cwd })
+  }
+  for (const [name, text] of manifest.info) {
+    await writeFile(join(cwd, '.git', 'info', name), pathOfName(text), 'latin1')
+  }
+}
+
+/** Puts files on the disk with the very bytes that the index has of them. */
+async function writeRaw(git: Git, paths: readonly PathBytes[], options: GitOptions): Promise<void> {
+  if (paths.length === 0) return
+  const { cwd } = options
+  const attributes = join(cwd, '.git', 'info', 'attributes')
+  const before = await readIfThere(attributes)
+  for (const path of paths) await rm(absolutePath(cwd, path), { force: true })
+  // The strongest of all attributes, in a clone that nobody uses yet.
+  await writeFile(attributes, '* -text -eol -crlf -ident -filter -working-tree-encoding\n')
+  const env = {
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: 'core.autocrlf',
+    GIT_CONFIG_VALUE_0: 'false',
+  }
+  const args = ['checkout-index', '--force', '-u', '-z', '--stdin']
+  await git.text(args, { ...options, env, input: joinList(paths) })
+  if (before === null) await rm(attributes)
+  else await writeFile(attributes, before)
+}
+
+async function intendToAdd(
+  git: Git,
+  paths: readonly PathBytes[],
+  options: GitOptions,
+): Promise<void> {
+  if (paths.length === 0) return
+  const made: Buffer[] = []
+  for (const path of paths) {
+    const file = absolutePath(options.cwd, path)
+    // One that was deleted again has to be there for a moment.
+    await writeFile(file, '', { flag: 'wx' }).then(
+      () => made.push(file),
+      () => undefined,
+    )
+  }
+  const args = [
+    'add',
+    '--intent-to-add',
+    '--force',
+    '--pathspec-from-file=-',
+    '--pathspec-file-nul',
+  ]
+  const env = { ...options.env, GIT_LITERAL_PATHSPECS: '1' }
+  await git.text(args, { ...options, env, input: joinList(paths) })
+  for (const file of made) await rm(file)
+}
+
+async function setFlag(
+  git: Git,
+  flag: string,
+  paths: readonly PathBytes[],
+  options: GitOptions,
+): Promise<void> {
+  if (paths.length === 0) return
+  const args = ['update-index', flag, '-z', '--stdin']
+  await git.text(args, { ...options, input: joinList(paths) })
+}
+
+async function restoreHead(git: Git, cwd: string, manifest: SnapshotManifest): Promise<void> {
+  const { head, own, branch } = manifest
+  if (own !== null) await updateRefs(git, cwd, [`update refs/heads/${branch} ${own}`])
+  if (head.branch !== null) {
+    await git.text(['symbolic-ref', 'HEAD', `refs/heads/${head.branch}`], { cwd })
+  } else if (head.commit !== null) {
+    await git.text(['update-ref', '--no-deref', 'HEAD', head.commit], { cwd })
+  }
+}
+
+function pathsOf(names: readonly string[]): PathBytes[] {
+  return names.map(safe)
+}
+
+/** Names come with a commit that others can write: none of them may lead out of the workspace, or into `.git`. */
+function safe(name: string): PathBytes {
+  const path = pathOfName(name)
+  const first = safeParts(path)?.[0]
+  if (first !== undefined && first.toLowerCase() !== '.git') return path
+  throw new BalletError({
+    code: 'snapshot.broken',
+    message: `The snapshot names ${JSON.stringify(name)}, which is no path in a workspace.`,
+    hint: 'Somebody changed the snapshot. Its files are in the commit: check it out by hand.',
+  })
+}
+
+async function readIfThere(file: string): Promise<Buffer | null> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+}
