@@ -109,9 +109,11 @@ function answerNext(): void {
   const [oldest] = [...requests.values(), ...open]
     .filter(({ session }) => session === here)
     .sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
-  if (oldest === undefined) return openInbox({})
-  openPage({ page: 'session', session: oldest.session })
-  wantRequest(oldest.id)
+  if (oldest === undefined) openInbox({})
+  else {
+    openPage({ page: 'session', session: oldest.session })
+    wantRequest(oldest.id)
+  }
 }
 
 function openInbox(view: Partial<InboxView>): void {

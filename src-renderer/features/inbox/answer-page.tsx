@@ -165,7 +165,8 @@ export function AnswerPage({ id }: { id: string }) {
     const card = root.current?.querySelector<HTMLElement>(
       ':is([data-question], [data-request])[tabindex="0"]',
     )
-    if (root.current?.contains(document.activeElement) !== true) card?.focus()
+    if (root.current?.contains(document.activeElement) !== true)
+      card?.focus({ preventScroll: true })
   }, [])
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {

@@ -6,6 +6,7 @@ import { openPage } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
+import { InlineCode } from '../../ui/inline-code.tsx'
 import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot } from '../../ui/state-dot.tsx'
@@ -59,8 +60,8 @@ function useAnswered(search: string) {
 
 function howAnswered({ answer, overturned }: Question): string {
   if (answer === null) return ''
-  const how = answer.declined ? 'left to the agent by' : 'by'
-  return `${how} ${authorWord(answer.author)}${overturned === null ? '' : ', overturned'}`
+  if (answer.declined) return 'left to the agent'
+  return `by ${authorWord(answer.author)}${overturned === null ? '' : ', overturned'}`
 }
 
 function AnsweredRow({
@@ -82,15 +83,19 @@ function AnsweredRow({
         tabIndex={isCurrent ? 0 : -1}
         data-at={at}
       >
-        <StateDot look="done" />
-        <span className="inbox-text clip">
-          {showControls(question.question.trim().slice(0, 300))}
+        <span>
+          <StateDot look="done" />
+          <span className="inbox-text clip">
+            <InlineCode text={question.question.trim().slice(0, 300)} />
+          </span>
+          <span className="inbox-age">{answeredAt === null ? '' : timeOfDay(answeredAt)}</span>
         </span>
-        <span className="inbox-age">{answeredAt === null ? '' : timeOfDay(answeredAt)}</span>
-        <span className="inbox-from clip">
-          {question.key} · {showControls((answer?.text ?? '').slice(0, 200))}
+        <span>
+          <span className="inbox-from clip">
+            {question.key} · <InlineCode text={(answer?.text ?? '').slice(0, 200)} />
+          </span>
+          <span className="inbox-kind">{howAnswered(question)}</span>
         </span>
-        <span className="inbox-kind">{howAnswered(question)}</span>
       </button>
     </li>
   )

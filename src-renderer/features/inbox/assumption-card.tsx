@@ -73,8 +73,11 @@ export function AssumptionActs({
   onReviewed,
   writes,
   onWrites,
+  keyed,
 }: {
   assumption: Assumption
+  /** What is around it listens to its keys; elsewhere it is one thing of many, and calm. */
+  keyed: boolean
   onReviewed: (() => void) | undefined
   writes: boolean
   onWrites: (writes: boolean) => void
@@ -141,14 +144,14 @@ export function AssumptionActs({
           <>
             <button
               type="button"
-              className="btn btn-main"
+              className={keyed ? 'btn btn-main' : 'btn'}
               data-act="confirm"
               onClick={() => void confirm()}
             >
-              Confirm <Key keys="Enter" />
+              Confirm {keyed ? <Key keys="Enter" /> : null}
             </button>
             <button type="button" className="btn" onClick={() => onWrites(true)}>
-              Overturn… <Key keys="O" />
+              Overturn… {keyed ? <Key keys="O" /> : null}
             </button>
           </>
         )}
@@ -197,6 +200,7 @@ export function AssumptionCard({
       <AssumptionActs
         assumption={assumption}
         onReviewed={onReviewed}
+        keyed
         writes={writes}
         onWrites={(next) => {
           setWrites(next)

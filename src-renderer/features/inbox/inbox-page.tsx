@@ -22,6 +22,7 @@ const isWriting = (target: EventTarget) =>
 
 function Views() {
   const shows = useInboxView((view) => view.shows)
+  const count = useInbox().length
   return (
     <fieldset className="inbox-views" aria-label="Shown">
       {(['open', 'answered'] as const).map((each) => (
@@ -33,6 +34,7 @@ function Views() {
           onClick={() => showInInbox({ shows: each })}
         >
           {each === 'open' ? 'Waiting' : 'Answered'}
+          {each === 'open' && count > 0 ? <span className="faint">{count}</span> : null}
         </button>
       ))}
     </fieldset>
@@ -184,7 +186,7 @@ function Open() {
       ?.querySelector<HTMLElement>(
         shownId === null ? '.inbox-calm' : '.inbox-card :is([data-question], [data-request])',
       )
-      ?.focus()
+      ?.focus({ preventScroll: true })
   }, [shownId])
 
   const choose = (next: number, takesFocus: boolean) => {
@@ -262,19 +264,13 @@ function Open() {
 /** One list of everything that waits for the person, over all sessions and projects; answered in place. */
 export function InboxPage({ pane }: { pane: number }) {
   const shows = useInboxView((view) => view.shows)
-  const count = useInbox().length
   useEffect(() => {
     // The next time it begins with what waits longest.
     return () => inboxView.setState({ current: null })
   }, [])
   return (
     <>
-      <PaneHead
-        pane={pane}
-        title="Inbox"
-        after={count === 0 ? null : <span className="faint">{count}</span>}
-        menu={<Views />}
-      />
+      <PaneHead pane={pane} title="Inbox" menu={<Views />} />
       {shows === 'open' ? <Open /> : <Answered />}
     </>
   )

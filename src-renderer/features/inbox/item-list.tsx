@@ -3,13 +3,13 @@ import type { InboxItem } from '../../../src-shared/inbox.ts'
 import { useMinutes } from '../../stores/clock.ts'
 import { useSession } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
+import { InlineCode } from '../../ui/inline-code.tsx'
 import { StateDot } from '../../ui/state-dot.tsx'
 import { age } from '../../ui/words.ts'
 import { ParksIn } from '../session/parks-in.tsx'
 import { kindLook, kindWord } from './items.ts'
 
-const firstLine = (text: string) =>
-  showControls((text.trim().split('\n', 1)[0] ?? '').slice(0, 300))
+const firstLine = (text: string) => (text.trim().split('\n', 1)[0] ?? '').slice(0, 300)
 
 const Row = memo(function Row({
   item,
@@ -32,21 +32,27 @@ const Row = memo(function Row({
         data-at={at}
         data-kind={item.kind}
       >
-        <StateDot look={kindLook[item.kind]} />
-        <span className="inbox-text clip">{firstLine(item.text)}</span>
-        <span className="inbox-age">{since}</span>
-        <span className="inbox-from clip">
-          {item.ticket} · {session === undefined ? '' : showControls(session.title)}
+        <span>
+          <StateDot look={kindLook[item.kind]} />
+          <span className="inbox-text clip">
+            <InlineCode text={firstLine(item.text)} />
+          </span>
+          <span className="inbox-age">{since}</span>
         </span>
-        <span className="inbox-kind">
-          {item.parkAt === null || item.kind === 'assumption' ? (
-            kindWord[item.kind]
-          ) : (
-            <>
-              <span className="unseen">{kindWord[item.kind]}, </span>
-              <ParksIn at={item.parkAt} />
-            </>
-          )}
+        <span>
+          <span className="inbox-from clip">
+            {item.ticket} · {session === undefined ? '' : showControls(session.title)}
+          </span>
+          <span className="inbox-kind">
+            {item.parkAt === null || item.kind === 'assumption' ? (
+              kindWord[item.kind]
+            ) : (
+              <>
+                <span className="unseen">{kindWord[item.kind]}, </span>
+                <ParksIn at={item.parkAt} />
+              </>
+            )}
+          </span>
         </span>
       </button>
     </li>

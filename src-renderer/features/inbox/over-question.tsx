@@ -3,6 +3,7 @@ import type { Question, QuestionAnswer } from '../../../src-shared/questions.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { useClient } from '../../sync/client.ts'
 import { AgentText } from '../../text/agent-text.tsx'
+import { InlineCode } from '../../ui/inline-code.tsx'
 import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot } from '../../ui/state-dot.tsx'
@@ -120,7 +121,7 @@ export function OverQuestion({
           {question.options.map(({ label }, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: options are known by their number
             <li key={at} data-chosen={answer?.options.includes(at + 1) === true}>
-              {label}
+              <InlineCode text={label} />
             </li>
           ))}
         </ol>

@@ -1,5 +1,5 @@
 import type { Question } from '../../../src-shared/questions.ts'
-import { showControls } from '../../text/controls.ts'
+import { InlineCode } from '../../ui/inline-code.tsx'
 import { Key } from '../../ui/key.tsx'
 
 /** The choices of a question, each with its number as the key that picks it. */
@@ -35,10 +35,14 @@ export function Options({
             />
             <Key keys={String(number % 10)} />
             <span className="q-option-text">
-              <span className="q-option-label">{showControls(label)}</span>
+              <span className="q-option-label">
+                <InlineCode text={label} />
+              </span>
               {recommended ? <span className="q-recommended">recommended</span> : null}
               {detail === undefined || detail === '' ? null : (
-                <span className="q-option-detail">{showControls(detail)}</span>
+                <span className="q-option-detail">
+                  <InlineCode text={detail} />
+                </span>
               )}
             </span>
             <span className="q-mark" data-multiple={multiple} aria-hidden="true" />

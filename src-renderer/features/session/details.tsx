@@ -3,8 +3,9 @@ import { useStore } from 'zustand'
 import type { SessionId } from '../../../src-shared/ids.ts'
 import type { Session } from '../../../src-shared/records.ts'
 import { useMinutes } from '../../stores/clock.ts'
+import { showInInbox } from '../../stores/inbox-view.ts'
 import { openPage } from '../../stores/layout.ts'
-import { useSession, useTicket } from '../../sync/records.ts'
+import { useRecords, useSession, useTicket } from '../../sync/records.ts'
 import type { Row, TodoRow } from '../../sync/rows.ts'
 import { useTimelines } from '../../sync/timelines-context.ts'
 import { showControls } from '../../text/controls.ts'
@@ -21,6 +22,7 @@ import {
   tokens,
 } from '../../ui/words.ts'
 import { Delta } from '../timeline/diff-view.tsx'
+import { ProgressLine } from './progress.tsx'
 
 function Section({
   title,
@@ -156,6 +158,41 @@ function Context({ session }: { session: Session }) {
   )
 }
 
+/** What the agent decided itself and nobody looked over yet. */
+function Assumptions({ session }: { session: SessionId }) {
+  const all = useRecords((records) => records.assumptions)
+  const open = [...all.values()].filter((assumption) => assumption.session === session)
+  if (open.length === 0) return null
+  return (
+    <Section title="Assumptions" aside={`${open.length} to look over`}>
+      <ul className="det-assumed">
+        {open.map(({ id, assumption }) => (
+          <li key={id}>
+            <InlineCode text={assumption.slice(0, 300)} />
+          </li>
+        ))}
+      </ul>
+      <p>
+        <button
+          type="button"
+          className="btn-link"
+          onClick={() => {
+            showInInbox({
+              shows: 'open',
+              kind: 'assumption',
+              project: null,
+              current: open[0]?.id ?? null,
+            })
+            openPage({ page: 'inbox' })
+          }}
+        >
+          Look them over
+        </button>
+      </p>
+    </Section>
+  )
+}
+
 function SessionDetails({ session }: { session: Session }) {
   const ticket = useTicket(session.ticketId)
   return (
@@ -202,6 +239,12 @@ function SessionDetails({ session }: { session: Session }) {
           </Fact>
         </dl>
       </Section>
+      {session.progress === null ? null : (
+        <Section title="Progress">
+          <ProgressLine progress={session.progress} />
+        </Section>
+      )}
+      <Assumptions session={session.id} />
       <Todo session={session.id} />
       <Changes session={session.id} />
       <Context session={session} />

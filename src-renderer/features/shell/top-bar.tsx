@@ -3,6 +3,7 @@ import type { Agent, Session } from '../../../src-shared/records.ts'
 import { useMinutes, useSeconds } from '../../stores/clock.ts'
 import { openPage, showDialog } from '../../stores/layout.ts'
 import { useRecords, useSession } from '../../sync/records.ts'
+import { showControls } from '../../text/controls.ts'
 import { Key } from '../../ui/key.tsx'
 import {
   agentLook,
@@ -13,6 +14,8 @@ import {
   sessionWord,
 } from '../../ui/state-dot.tsx'
 import { age, agentNumber, elapsed, money } from '../../ui/words.ts'
+import { ParksIn } from '../session/parks-in.tsx'
+import { progressCount } from '../session/progress.tsx'
 
 /** More agents than these are shown by number and ticket, and by number only. */
 const WIDE_CHIPS = 4
@@ -30,8 +33,15 @@ function Since({ at }: { at: string }) {
 }
 
 function Time({ session }: { session: Session }) {
+  if (session.parkAt !== null) return <ParksIn at={session.parkAt} />
   if (session.turnStartedAt !== null) return <Running since={session.turnStartedAt} />
-  return session.state === 'waiting' ? <Since at={session.updatedAt} /> : null
+  return session.state === 'waiting' ? <Since at={session.stateSince} /> : null
+}
+
+/** While it works: how far it is, as the agent reported. */
+function reported({ state, progress }: Session): string {
+  if (state !== 'working' || progress === null) return ''
+  return progressCount(progress) || showControls(progress.summary.slice(0, 60))
 }
 
 const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size: ChipSize }) {
@@ -40,6 +50,8 @@ const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size:
   const drains = agent.state === 'draining' && session !== undefined ? ', drains' : ''
   const own = agentWord(agent)
   const word = session === undefined ? own.word : `${sessionWord(session)}${drains}`
+  const progress = session === undefined ? '' : reported(session)
+  const summary = progress === '' ? '' : `, ${session?.progress?.summary.slice(0, 300)}`
   return (
     <button
       type="button"
@@ -47,7 +59,7 @@ const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size:
       title={
         session === undefined
           ? `Agent ${agentNumber(agent.id)}: ${word}${own.why === '' ? '' : `, ${own.why}`}`
-          : `Agent ${agentNumber(agent.id)}: ${session.ticket} ${session.title}, ${word}`
+          : `Agent ${agentNumber(agent.id)}: ${session.ticket} ${session.title}, ${word}${summary}`
       }
       data-agent={agent.id}
       data-state={agent.state}
@@ -67,7 +79,7 @@ const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size:
             session.ticket
           ) : (
             <>
-              {session.ticket} · {word}{' '}
+              {session.ticket} · {progress === '' ? word : progress}{' '}
               <span className="chip-time">
                 <Time session={session} />
               </span>

@@ -8,9 +8,8 @@ import { useMinutes } from '../../stores/clock.ts'
 import { openPage, replacePage } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords, useTicket } from '../../sync/records.ts'
-import { chunksOf } from '../../text/chunks.ts'
+import { AgentText } from '../../text/agent-text.tsx'
 import { showControls } from '../../text/controls.ts'
-import { MarkdownChunk } from '../../text/markdown.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
@@ -18,29 +17,9 @@ import { StateDot, StateWord, sessionLook, sessionWord, ticketLook } from '../..
 import { age, fullTime, money, priorityWord } from '../../ui/words.ts'
 import { newCommand } from '../composer/steer.ts'
 import { attempt, isLive, startTicket } from '../session/actions.ts'
+import { ProgressLine } from '../session/progress.tsx'
 import { PaneHead } from '../shell/pane-head.tsx'
-
-/** Pieces of a body that are drawn before somebody asks for the rest. */
-const SHOWN_CHUNKS = 60
-
-function Body({ text }: { text: string }) {
-  const chunks = useMemo(() => chunksOf(text), [text])
-  const [all, setAll] = useState(false)
-  if (text.trim() === '') return <p className="faint">No description.</p>
-  return (
-    <div className="md page-body" dir="auto">
-      {(all ? chunks : chunks.slice(0, SHOWN_CHUNKS)).map((chunk, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: pieces of a fixed text
-        <MarkdownChunk key={at} chunk={chunk} live={false} />
-      ))}
-      {all || chunks.length <= SHOWN_CHUNKS ? null : (
-        <button type="button" className="btn" onClick={() => setAll(true)}>
-          Show the rest
-        </button>
-      )}
-    </div>
-  )
-}
+import { TicketAssumptions } from './ticket-assumptions.tsx'
 
 function SessionRow({ session }: { session: Session }) {
   const since = age(useMinutes() - Date.parse(session.createdAt))
@@ -242,7 +221,18 @@ export function TicketPage({ id, pane }: { id: string; pane: number }) {
           <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />
         )}
         <h3 className="unseen">Description</h3>
-        <Body text={ticket.body} />
+        {ticket.body.trim() === '' ? (
+          <p className="faint">No description.</p>
+        ) : (
+          <AgentText text={ticket.body} className="page-body" />
+        )}
+        {live && newest?.progress != null ? (
+          <section>
+            <h3>Progress</h3>
+            <ProgressLine progress={newest.progress} />
+          </section>
+        ) : null}
+        <TicketAssumptions ticket={ticket.id} />
         {sessions.length === 0 ? null : (
           <section>
             <h3>

@@ -5,6 +5,7 @@ import { useRecords } from '../../sync/records.ts'
 import type { AssumptionRow, CompletedRow, ProgressRow, QuestionRow } from '../../sync/rows.ts'
 import { AgentText } from '../../text/agent-text.tsx'
 import { showControls } from '../../text/controls.ts'
+import { InlineCode } from '../../ui/inline-code.tsx'
 import { type Look, StateDot } from '../../ui/state-dot.tsx'
 import { timeOfDay } from '../../ui/words.ts'
 import { Assumed, AssumptionActs } from '../inbox/assumption-card.tsx'
@@ -60,9 +61,12 @@ function OverItem({
           {asked.options.map(({ label, detail }, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: options are known by their number
             <li key={at} data-chosen={last?.options.includes(at + 1) === true}>
-              {showControls(label)}
+              <InlineCode text={label} />
               {detail === undefined ? null : (
-                <span className="faint"> · {showControls(detail)}</span>
+                <span className="faint">
+                  {' '}
+                  · <InlineCode text={detail} />
+                </span>
               )}
             </li>
           ))}
@@ -147,6 +151,7 @@ export function AssumptionItem({ row }: { row: AssumptionRow }) {
         <AssumptionActs
           assumption={record}
           onReviewed={undefined}
+          keyed={false}
           writes={writes}
           onWrites={setWrites}
         />
