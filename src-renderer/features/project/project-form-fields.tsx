@@ -12,6 +12,7 @@ import {
   type ProjectDraft,
   type Wrong,
 } from './project-form.ts'
+import { QuestionFields } from './question-fields.tsx'
 
 /** What came of giving a form to the host. `saved`: what the form holds from then on; null: it leaves its pane. */
 export type Submitted = { refusal: Refusal } | { saved: ProjectDraft | null }
@@ -300,6 +301,11 @@ export function ProjectForm({
           </Row>
         </div>
       </details>
+      <QuestionFields
+        draft={draft}
+        isOpen={envNames.length > 0 || initial.repo !== ''}
+        onChange={set}
+      />
       {refusal === null ? null : <RefusalNote refusal={refusal} />}
       <div className="page-acts">
         {/* Not disabled: a button that is loses the focus. */}

@@ -48,6 +48,13 @@ describe('the form of a new project', () => {
         maxSessions: '2',
       }),
     ).toMatchObject({ name: 'S', branch: 'dev', env: { A: '1' }, maxSessions: 2 })
+    const asking = { sources: '', planner: 'off' as const, skill: 'Ask.', notify: '' }
+    expect(projectSettings({ ...emptyProject, repo: '/r', ...asking })).toMatchObject({
+      sources: [],
+      planner: false,
+      skill: 'Ask.',
+      notify: [],
+    })
   })
 })
 
@@ -55,6 +62,23 @@ describe('the form of a known project', () => {
   const [known] = littleWorld().projects
   if (known === undefined) throw new Error('no project')
   const project = { ...known, envNames: ['A', 'B'], model: 'opus' }
+
+  it('changes what is said of questions as whole lists, and takes the skill away', () => {
+    const known = { ...project, skill: 'Ask about money.' }
+    const draft = {
+      ...draftOfProject(known),
+      sources: 'docs/**/*.md\n\n /srv/rules.md ',
+      planner: 'off' as const,
+      skill: ' ',
+      notify: 'ended question',
+    }
+    expect(projectChange(known, draft, [])).toEqual({
+      sources: ['docs/**/*.md', '/srv/rules.md'],
+      planner: false,
+      skill: null,
+      notify: ['question', 'ended'],
+    })
+  })
 
   it('changes nothing that was left alone', () => {
     expect(projectChange(project, draftOfProject(project), [])).toEqual({})

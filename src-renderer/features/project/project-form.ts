@@ -1,7 +1,7 @@
 import '../../sync/without-jit.ts'
 import type { ProjectChange } from '../../../src-shared/contract.ts'
 import { parseDuration } from '../../../src-shared/duration.ts'
-import type { PermissionMode, Project } from '../../../src-shared/records.ts'
+import { NotificationKind, type PermissionMode, type Project } from '../../../src-shared/records.ts'
 
 /** What is typed into the form of a project; empty texts mean the default. */
 export type ProjectDraft = {
@@ -16,6 +16,12 @@ export type ProjectDraft = {
   env: string
   window: string
   maxSessions: string
+  /** One path or glob a line. */
+  sources: string
+  planner: 'on' | 'off'
+  skill: string
+  /** Kinds of notifications, a space between two. */
+  notify: string
 }
 
 export const emptyProject: ProjectDraft = {
@@ -30,6 +36,10 @@ export const emptyProject: ProjectDraft = {
   env: '',
   window: '',
   maxSessions: '',
+  sources: 'README*\n*.md\ndocs/**/*.md',
+  planner: 'on',
+  skill: '',
+  notify: NotificationKind.options.join(' '),
 }
 
 export type Wrong = Partial<Record<keyof ProjectDraft, string>>
@@ -62,6 +72,22 @@ export function parseEnv(text: string): { env: Record<string, string> } | { wron
 /** One argument a line. */
 const argumentsOf = (text: string) => text.split('\n').filter((line) => line.trim() !== '')
 
+const sourcesOf = (text: string) => argumentsOf(text).map((line) => line.trim())
+
+export const kindsOf = (notify: string): NotificationKind[] =>
+  NotificationKind.options.filter((kind) => notify.split(' ').includes(kind))
+
+/** What the form says of questions, as far as it is not as in `before`. */
+function questionChange(draft: ProjectDraft, before: ProjectDraft) {
+  const change: Pick<ProjectChange, 'sources' | 'planner' | 'notify'> = {}
+  if (draft.sources.trim() !== before.sources.trim()) change.sources = sourcesOf(draft.sources)
+  if (draft.planner !== before.planner) change.planner = draft.planner === 'on'
+  if (kindsOf(draft.notify).join() !== kindsOf(before.notify).join()) {
+    change.notify = kindsOf(draft.notify)
+  }
+  return change
+}
+
 /** What can be told wrong without asking the host; the remote is checked by the host. */
 export function checkProject(draft: ProjectDraft): Wrong {
   const wrong: Wrong = {}
@@ -86,7 +112,7 @@ export function checkProject(draft: ProjectDraft): Wrong {
 /** The settings that the host is given. */
 export function projectSettings(draft: ProjectDraft) {
   const env = parseEnv(draft.env)
-  const filled = (key: 'branch' | 'model' | 'setup' | 'setupLimit' | 'window') =>
+  const filled = (key: 'branch' | 'model' | 'setup' | 'setupLimit' | 'window' | 'skill') =>
     draft[key].trim() === '' ? {} : { [key]: draft[key].trim() }
   return {
     name: draft.name.trim() === '' ? nameOfRepo(draft.repo) : draft.name.trim(),
@@ -100,6 +126,8 @@ export function projectSettings(draft: ProjectDraft) {
       ? {}
       : { runtimeArgs: argumentsOf(draft.runtimeArgs) }),
     ...filled('window'),
+    ...filled('skill'),
+    ...questionChange(draft, emptyProject),
     ...('env' in env && Object.keys(env.env).length > 0 ? { env: env.env } : {}),
     ...(draft.maxSessions.trim() === '' ? {} : { maxSessions: Number(draft.maxSessions) }),
   }
@@ -119,6 +147,10 @@ export function draftOfProject(project: Project): ProjectDraft {
     env: '',
     window: project.window,
     maxSessions: project.maxSessions === undefined ? '' : String(project.maxSessions),
+    sources: project.sources.join('\n'),
+    planner: project.planner ? 'on' : 'off',
+    skill: project.skill ?? '',
+    notify: kindsOf(project.notify.join(' ')).join(' '),
   }
 }
 
@@ -130,11 +162,11 @@ export function projectChange(
 ): ProjectChange {
   const before = draftOfProject(project)
   const changed = (key: keyof ProjectDraft) => draft[key].trim() !== before[key].trim()
-  const change: ProjectChange = {}
+  const change: ProjectChange = questionChange(draft, before)
   if (changed('name')) change.name = draft.name.trim()
   if (changed('repo')) change.repo = draft.repo.trim()
   if (changed('permission')) change.permission = draft.permission
-  for (const key of ['branch', 'model', 'setup'] as const) {
+  for (const key of ['branch', 'model', 'setup', 'skill'] as const) {
     if (changed(key)) change[key] = draft[key].trim() === '' ? null : draft[key].trim()
   }
   if (changed('runtimeArgs')) change.runtimeArgs = argumentsOf(draft.runtimeArgs)

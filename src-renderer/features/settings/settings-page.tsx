@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import type { HostInfo } from '../../../src-shared/contract.ts'
 import type { RuntimeName } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
@@ -15,18 +15,8 @@ import { FleetSize } from '../fleet/fleet-size.tsx'
 import { attempt } from '../session/actions.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { changeSettings, chooseTheme } from './change.ts'
-
-function Part({ title, help, children }: { title: string; help?: string; children: ReactNode }) {
-  return (
-    <section className="set">
-      <div>
-        <h3>{title}</h3>
-        {help === undefined ? null : <p className="form-help">{help}</p>}
-      </div>
-      <div className="set-body">{children}</div>
-    </section>
-  )
-}
+import { Part } from './part.tsx'
+import { AnswersPart, NotificationsPart, PlannerPart } from './question-parts.tsx'
 
 const themeWord: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
 
@@ -286,6 +276,9 @@ export function SettingsPage({ pane }: { pane: number }) {
               <FleetSize />
             </Part>
             <RuntimePart settings={settings} />
+            <PlannerPart settings={settings} />
+            <AnswersPart settings={settings} />
+            <NotificationsPart settings={settings} />
             <ThemePart />
             <EnvironmentPart settings={settings} />
           </>
