@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { ipcMain } from 'electron'
 import type { Log, Router } from '../src-core/index.ts'
 import type { SessionId } from '../src-shared/ids.ts'
@@ -26,6 +27,9 @@ export type Notifying = {
   end(): Promise<void>
 }
 
+/** So that the first view has the main process to itself. */
+const START_AFTER_MS = 1_000
+
 const STARTING: NotificationReport = {
   state: 'starting',
   service: '',
@@ -53,6 +57,7 @@ export function createNotifying(options: NotifyingOptions): Notifying {
   async function start(router: Router, isEnded: () => boolean): Promise<Notifications | undefined> {
     try {
       await painted
+      await pause(START_AFTER_MS)
       const { startNotifications } = await import('./notifications/start.ts')
       if (isEnded()) return undefined
       current = startNotifications({

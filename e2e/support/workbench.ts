@@ -26,7 +26,11 @@ export type Workbench = {
   /** Starts a host on the data folder; it is stopped at the end. */
   host(options?: HostOptions): Promise<HeadlessHost>
   /** Starts the application on the data folder; it is ended at the end. */
-  desktop(options?: { readonly args?: readonly string[] }): Promise<DesktopApp>
+  desktop(options?: {
+    readonly args?: readonly string[]
+    /** Added to the environment. */
+    readonly env?: Readonly<Record<string, string>>
+  }): Promise<DesktopApp>
   /** `ballet`, exactly with these arguments. */
   ballet(...args: string[]): Promise<CommandResult>
   /** Everything that runs on behalf of this user, whatever group or parent it has. */
@@ -126,7 +130,7 @@ async function makeWorkbench(
       return host
     },
     desktop: async (options = {}) => {
-      const desktop = await startDesktop({ dataDir, env, ...options })
+      const desktop = await startDesktop({ dataDir, ...options, env: joined(env, options.env) })
       ends.push(async () => {
         if (desktop.isRunning()) await desktop.quit()
       })

@@ -77,6 +77,7 @@ export const ROOMS = {
     packages: [
       '@playwright/test',
       '@axe-core/playwright',
+      '@jellybrick/dbus-next',
       'better-sqlite3',
       'uuid',
       'zod',

@@ -19,15 +19,9 @@ function noticeOf(n = 1, question = 'Which <b>limiter</b> & why?'): Notice {
 }
 
 /** A bus with a service in hand. */
-function setUp({
-  can = ALL,
-  old,
-  bus = true,
-}: {
-  can?: string[]
-  old?: Shown
-  bus?: boolean
-} = {}) {
+type Options = { can?: string[]; old?: Shown; bus?: boolean; owner?: string }
+
+function setUp({ can = ALL, old, bus = true, owner = ':1.7' }: Options = {}) {
   const calls: BusCall[] = []
   const told: string[] = []
   const written: Shown[] = []
@@ -35,8 +29,9 @@ function setUp({
   const world = {
     bus,
     /** Its name on the bus; empty: there is none. */
-    owner: ':1.7',
+    owner,
     answers: true,
+    hangs: false,
     opened: 0,
   }
   let listener: BusListener | undefined
@@ -54,7 +49,11 @@ function setUp({
     if (call.destination === BUS.destination) {
       return call.member === 'GetNameOwner' ? [world.owner] : ['bus-1']
     }
-    if (world.owner === '') throw new Error('The name is not activatable')
+    if (world.owner === '') {
+      throw Object.assign(new Error('The name is not activatable'), {
+        type: 'org.freedesktop.DBus.Error.ServiceUnknown',
+      })
+    }
     if (!world.answers) throw new Error(`${call.member} was not answered within 5 s`)
     switch (call.member) {
       case 'GetServerInformation':
@@ -77,6 +76,7 @@ function setUp({
         return {
           call: async (call) => {
             calls.push(call)
+            if (world.hangs) return new Promise(() => undefined)
             return answer(call)
           },
           variant: (_signature, value) => value,
@@ -262,10 +262,12 @@ test('without a bus it says so, and looks again with growing pauses', async () =
 })
 
 test('a service that comes later is found at once', async () => {
-  const it = setUp()
-  it.world.owner = ''
+  const it = setUp({ owner: '' })
   await it.settle()
-  expect(it.presenter.report().state).toBe('missing')
+  expect(it.presenter.report()).toMatchObject({
+    state: 'missing',
+    problem: { message: expect.stringContaining('no notification service runs') },
+  })
   await it.ownerBecomes(':1.9')
   expect(it.presenter.report().state).toBe('ready')
   expect(it.world.opened).toBe(1)
@@ -305,10 +307,19 @@ test('a bus that dies is connected to again', async () => {
   expect(it.world.opened).toBe(2)
 })
 
-test('the end closes what is shown, and does not wait for a service that hangs', async () => {
+test('the end closes what is shown', async () => {
   const it = await shown()
   await it.presenter.end()
   expect(it.of('CloseNotification')).toHaveLength(1)
   expect(it.written.at(-1)?.ids).toEqual([])
   expect(it.waiting()).toBe(0)
+})
+
+test('the end does not wait for a service that hangs', async () => {
+  const it = await shown()
+  it.world.hangs = true
+  const end = it.presenter.end()
+  expect(await it.pass()).toBe(1_000)
+  await end
+  expect(it.of('CloseNotification')).toHaveLength(1)
 })

@@ -103,7 +103,7 @@ export function createFreedesktopPresenter(ports: FreedesktopPorts, told: Told):
 
   function miss(error: unknown): void {
     if (ended) return
-    const why = error instanceof Error ? error.message : String(error)
+    const why = reasonOf(error)
     if (failures === 0) log.warn('no notification can be shown', { error })
     failures += 1
     become({
@@ -247,4 +247,15 @@ export function createFreedesktopPresenter(ports: FreedesktopPorts, told: Told):
   }
 
   return { report: () => report, show: (notice) => void show(notice), close, end }
+}
+
+/** What the bus says when nobody has the service's name, and nobody can be started to have it. */
+const NOBODY = ['ServiceUnknown', 'NameHasNoOwner'].map(
+  (name) => `org.freedesktop.DBus.Error.${name}`,
+)
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const isNobody = 'type' in error && NOBODY.includes(String(error.type))
+  return isNobody ? 'no notification service runs on this desktop' : error.message
 }
