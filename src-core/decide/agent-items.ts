@@ -64,7 +64,11 @@ const rowEvents: ReadonlySet<EventBody['kind']> = new Set([
 /** Events whose loss in a power cut the next resume would not find out by itself. */
 const lastingEvents: ReadonlySet<EventBody['kind']> = new Set(['turn.ended', 'request.opened'])
 
-const isPlain = (item: AgentItem) => item.type === 'event' && !rowEvents.has(item.event.kind)
+const tellsUnreachable = (event: EventBody) =>
+  event.kind === 'notice' && event.code === 'mcp.unreachable'
+
+const isPlain = (item: AgentItem) =>
+  item.type === 'event' && !rowEvents.has(item.event.kind) && !tellsUnreachable(item.event)
 
 /** Events that change no row are stored without reading one; null when there are others. */
 export function storePlainItems(lease: LeaseRow, { last, items, blobs }: Items): Change | null {
@@ -119,11 +123,14 @@ export function addUsage(a: Usage, b: Usage): Usage {
 }
 
 /** Why a session waits after a turn, and what a person can do; nothing where all went well. */
-function afterTurn(event: Extract<EventBody, { kind: 'turn.ended' }>): [string, string] {
+function afterTurn(
+  event: Extract<EventBody, { kind: 'turn.ended' }>,
+  standing: SaidOfSession,
+): SaidOfSession {
   const { detail = '', hint } = event
   switch (event.reason) {
     case 'completed':
-      return ['', '']
+      return standing
     case 'interrupted':
       return ['interrupted', '']
     case 'failed':
@@ -136,6 +143,14 @@ function afterTurn(event: Extract<EventBody, { kind: 'turn.ended' }>): [string, 
       return assertNever(event.reason)
   }
 }
+
+/** Reason and hint. */
+type SaidOfSession = readonly [reason: string, hint: string]
+
+const UNREACHABLE: SaidOfSession = [
+  "the agent does not reach Ballet's tools: it cannot ask questions",
+  'Stop the session and start its ticket again.',
+]
 
 class ItemFold {
   readonly draft: SessionDraft
@@ -219,6 +234,9 @@ class ItemFold {
     if (event.kind === 'turn.started') this.#turnStarted(event, at)
     if ('block' in event) this.#live = this.#live.filter(({ block }) => block !== event.block)
     if (event.kind === 'turn.ended') this.#turnEnded(event)
+    if (tellsUnreachable(event) && this.#current) {
+      draft.move(draft.session.state, ...UNREACHABLE)
+    }
     if (event.kind === 'request.opened') {
       const { takesMore, lease } = this.#state
       const isHeld = this.#current && takesMore
@@ -233,6 +251,11 @@ class ItemFold {
     }
   }
 
+  /** What holds for as long as the runtime runs. */
+  #standing(): SaidOfSession {
+    return this.draft.session.reason === UNREACHABLE[0] ? UNREACHABLE : ['', '']
+  }
+
   #turnStarted(event: Extract<EventBody, { kind: 'turn.started' }>, at: Instant): void {
     const { draft } = this
     const number = event.turn ?? draft.session.turn + 1
@@ -242,7 +265,7 @@ class ItemFold {
     }
     this.running = { costBefore: draft.session.costUsd, inputs: event.inputs }
     draft.beganTurn(event.inputs)
-    if (draft.session.state === 'waiting') draft.move('working')
+    if (draft.session.state === 'waiting') draft.move('working', ...this.#standing())
     draft.set({ turn: number, turnStartedAt: at, outcome: null })
     // The agent may have had no turn to interrupt when it was told.
     if (draft.session.pending === 'interrupt') {
@@ -273,8 +296,7 @@ class ItemFold {
       ...(event.reason === 'killed' ? { turnCut: true } : {}),
     })
     if (session.state !== 'working') return
-    const [reason, hint] = afterTurn(event)
-    draft.move('waiting', reason, hint)
+    draft.move('waiting', ...afterTurn(event, this.#standing()))
     sendAnswers(draft, this.#ids)
     if (event.reason === 'completed' && !this.hold) moveOn(draft)
     else draft.set({ outcome: null })
@@ -292,7 +314,7 @@ class ItemFold {
     const { turnCut, pending } = draft.session
     const answer = draft.openRequests.length > 0 ? 'Answer its request or send' : 'Send'
     if (turnCut) draft.move('waiting', cause, `${answer} a message to go on.`)
-    else draft.move('waiting')
+    else draft.move('waiting', ...this.#standing())
     draft.set({ queuedAt: null })
     if (pending === 'interrupt') draft.set({ pending: null })
   }
