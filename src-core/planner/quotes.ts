@@ -1,14 +1,20 @@
-const special = /[.*+?^${}()|[\]\\/-]/g
-
 /**
- * Where a quote stands in its source: the line of its first word, from 1; undefined where it does not. White space is
+ * Where a quote stands in its source: the line in which it begins, from 1; undefined where it does not. White space is
  * folded, also over ends of lines; nothing else is.
  */
 export function lineOfQuote(source: string, quote: string): number | undefined {
-  const words = quote.split(/\s+/).filter((word) => word !== '')
-  if (words.length === 0) return undefined
-  const pattern = words.map((word) => word.replace(special, '\\$&')).join('\\s+')
-  const found = new RegExp(pattern).exec(source)
-  if (found === null) return undefined
-  return source.slice(0, found.index).split('\n').length
+  const wanted = quote.trim().split(/\s+/).join(' ')
+  if (wanted === '') return undefined
+  const words = [...source.matchAll(/\S+/g)]
+  const at = words
+    .map(([word]) => word)
+    .join(' ')
+    .indexOf(wanted)
+  if (at < 0) return undefined
+  let end = -1
+  for (const { 0: word, index } of words) {
+    end += word.length + 1
+    if (at < end) return source.slice(0, index).split('\n').length
+  }
+  return undefined
 }
