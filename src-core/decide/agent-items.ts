@@ -14,6 +14,7 @@ import { endTurnOfRequests, openRequest, settleRequest } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver } from './session-states.ts'
 import { moveOn } from './stage-completion.ts'
+import { type SaidOfSession, standingReason, UNREACHABLE_TOOLS } from './standing-reason.ts'
 import { type CutFacts, cutTurn } from './turn-cut.ts'
 
 /** Items of one lease, the first of which nobody stored yet. */
@@ -144,14 +145,6 @@ function afterTurn(
   }
 }
 
-/** Reason and hint. */
-type SaidOfSession = readonly [reason: string, hint: string]
-
-const UNREACHABLE: SaidOfSession = [
-  "the agent does not reach Ballet's tools: it cannot ask questions",
-  'Stop the session and start its ticket again.',
-]
-
 class ItemFold {
   readonly draft: SessionDraft
   ended = false
@@ -235,7 +228,7 @@ class ItemFold {
     if ('block' in event) this.#live = this.#live.filter(({ block }) => block !== event.block)
     if (event.kind === 'turn.ended') this.#turnEnded(event)
     if (tellsUnreachable(event) && this.#current) {
-      draft.move(draft.session.state, ...UNREACHABLE)
+      draft.move(draft.session.state, ...UNREACHABLE_TOOLS)
     }
     if (event.kind === 'request.opened') {
       const { takesMore, lease } = this.#state
@@ -251,11 +244,6 @@ class ItemFold {
     }
   }
 
-  /** What holds for as long as the runtime runs. */
-  #standing(): SaidOfSession {
-    return this.draft.session.reason === UNREACHABLE[0] ? UNREACHABLE : ['', '']
-  }
-
   #turnStarted(event: Extract<EventBody, { kind: 'turn.started' }>, at: Instant): void {
     const { draft } = this
     const number = event.turn ?? draft.session.turn + 1
@@ -265,7 +253,7 @@ class ItemFold {
     }
     this.running = { costBefore: draft.session.costUsd, inputs: event.inputs }
     draft.beganTurn(event.inputs)
-    if (draft.session.state === 'waiting') draft.move('working', ...this.#standing())
+    if (draft.session.state === 'waiting') draft.move('working', ...standingReason(draft.session))
     draft.set({ turn: number, turnStartedAt: at, outcome: null })
     // The agent may have had no turn to interrupt when it was told.
     if (draft.session.pending === 'interrupt') {
@@ -296,7 +284,7 @@ class ItemFold {
       ...(event.reason === 'killed' ? { turnCut: true } : {}),
     })
     if (session.state !== 'working') return
-    draft.move('waiting', ...afterTurn(event, this.#standing()))
+    draft.move('waiting', ...afterTurn(event, standingReason(draft.session)))
     sendAnswers(draft, this.#ids)
     if (event.reason === 'completed' && !this.hold) moveOn(draft)
     else draft.set({ outcome: null })
@@ -314,7 +302,7 @@ class ItemFold {
     const { turnCut, pending } = draft.session
     const answer = draft.openRequests.length > 0 ? 'Answer its request or send' : 'Send'
     if (turnCut) draft.move('waiting', cause, `${answer} a message to go on.`)
-    else draft.move('waiting', ...this.#standing())
+    else draft.move('waiting', ...standingReason(draft.session))
     draft.set({ queuedAt: null })
     if (pending === 'interrupt') draft.set({ pending: null })
   }

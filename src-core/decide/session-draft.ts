@@ -17,6 +17,7 @@ import type {
 import { type Change, changeOf, type Tell } from './change.ts'
 import { type InlineText, inlineText } from './large-text.ts'
 import { canMove } from './session-states.ts'
+import { standingReason } from './standing-reason.ts'
 
 /** What every decision about a session is made on. */
 export type SessionFacts = {
@@ -293,7 +294,7 @@ export class SessionDraft {
       ...(turnCut ? { preface: cutPreface(reason) } : {}),
     }
     for (const input of queued) this.changeInput(input, { state: 'sent', delivery: id })
-    this.move('working')
+    this.move('working', ...standingReason(this.#session))
     this.set({ outcome: null })
     const images = queued.flatMap((input) => input.images)
     this.tell({ type: 'input.deliver', lease: leaseId, delivery }, images)

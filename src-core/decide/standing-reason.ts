@@ -1,0 +1,14 @@
+import type { SessionRow } from '../storage/rows.ts'
+
+/** Why a session stands as it does, and what a person can do. */
+export type SaidOfSession = readonly [reason: string, hint: string]
+
+export const UNREACHABLE_TOOLS: SaidOfSession = [
+  "the agent does not reach Ballet's tools: it cannot ask questions",
+  'Stop the session and start its ticket again.',
+]
+
+/** What stays true of a session from turn to turn, for as long as its runtime runs; nothing of most. */
+export function standingReason({ reason }: Pick<SessionRow, 'reason'>): SaidOfSession {
+  return reason === UNREACHABLE_TOOLS[0] ? UNREACHABLE_TOOLS : ['', '']
+}
