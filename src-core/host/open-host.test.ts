@@ -59,15 +59,17 @@ function launchMute(): AgentProcess {
   }
 }
 
-async function open(changes: { agents?: number; worker?: string } = {}): Promise<Host> {
-  const { worker: storageWorker = worker.file, ...others } = changes
+async function open(
+  changes: { agents?: number; worker?: string; resources?: string } = {},
+): Promise<Host> {
+  const { worker: storageWorker = worker.file, resources = 'resources', ...others } = changes
   const host = await openHost({
     kind: 'headless',
     version: '1.2.3',
     dataDir,
     log,
     launcher: { launch: launchMute },
-    programs: { storageWorker, modelServer: '/nowhere', resources: 'resources' },
+    programs: { storageWorker, modelServer: '/nowhere', resources },
     ...others,
   })
   hosts.push(host)
@@ -95,6 +97,11 @@ it('lets go of everything when a step fails', async () => {
   writeFileSync(join(dataDir, 'settings.json'), '{ "agents": "many" }')
   await expect(open()).rejects.toMatchObject({ code: 'settings.malformed' })
   rmSync(join(dataDir, 'settings.json'))
+  await open()
+})
+
+it('does not start without the texts that runtimes are told', async () => {
+  await expect(open({ resources: '/nowhere' })).rejects.toMatchObject({ code: 'host.incomplete' })
   await open()
 })
 
