@@ -45,6 +45,28 @@ export function assign(state: ScheduleState): { session: SessionRow['id']; agent
   return grants
 }
 
+/** What a session that waits for its first agent says of it. */
+export type WaitReason = Pick<SessionRow, 'reason' | 'hint'>
+
+/** Why a session of the project gets no agent now; null where it could have one. `held`: of the project's sessions. */
+export function whyItWaits(
+  { name, maxSessions }: Pick<ProjectRow, 'name' | 'maxSessions'>,
+  held: number,
+  fleet: { size: number; holding: number; hasIdle: boolean },
+): WaitReason | null {
+  if (maxSessions !== null && held >= maxSessions) {
+    return {
+      reason: `waits for an agent: ${held} of at most ${maxSessions} sessions of ${name} hold one`,
+      hint: `A session keeps its agent until it is finished or stopped: finish or stop one, or let ${name} have more.`,
+    }
+  }
+  if (fleet.hasIdle) return null
+  return {
+    reason: `waits for an agent: ${fleet.holding} of ${fleet.size} agents hold sessions`,
+    hint: 'A session keeps its agent until it is finished or stopped: finish or stop one, or set more agents.',
+  }
+}
+
 export type Grant = {
   facts: SessionFacts
   agent: AgentId

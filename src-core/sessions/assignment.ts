@@ -1,10 +1,21 @@
 import { accept, BalletError } from '../../src-shared/refusal.ts'
 import type { Committer, Reader } from '../commit/committer.ts'
-import { assign, type Grant, grantLeases, type Leased, type Waiting } from '../decide/scheduling.ts'
+import { type Change, joinChanges } from '../decide/change.ts'
+import {
+  assign,
+  type Grant,
+  grantLeases,
+  type Leased,
+  type Waiting,
+  type WaitReason,
+  whyItWaits,
+} from '../decide/scheduling.ts'
+import { SessionDraft } from '../decide/session-draft.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
+import type { SessionRow } from '../storage/rows.ts'
 import type { ItemIntake } from './item-intake.ts'
 import type { LiveIndex } from './live-index.ts'
 import { loadFacts } from './session-facts.ts'
@@ -34,13 +45,16 @@ export class Assignment {
 
   /** Looks again, after what is being stored now. */
   look(): void {
-    if (this.#asked || this.#stopped) return
-    if (this.#fleet.idle.length === 0 || this.#index.waiting.length === 0) return
+    if (this.#asked || this.#stopped || this.#index.waiting.length === 0) return
+    const hasIdle = this.#fleet.idle.length > 0
+    if (!hasIdle && this.#unexplained().length === 0) return
     this.#asked = true
     this.#committer.queue
       .run(async () => {
         this.#asked = false
-        if (!this.#stopped) await this.#assign()
+        if (this.#stopped) return
+        if (this.#fleet.idle.length > 0) await this.#assign()
+        await this.#explain()
       })
       .then(
         () => this.#backoff.reset(),
@@ -53,6 +67,39 @@ export class Assignment {
 
   stop(): void {
     this.#stopped = true
+  }
+
+  /** Sessions that wait and do not say yet what for. */
+  #unexplained(): { session: SessionRow; why: WaitReason }[] {
+    const { slots, anyUp, idle } = this.#fleet
+    if (!anyUp) return []
+    const holding = slots.filter(({ hold }) => hold !== null).length
+    const fleet = { size: slots.length, holding, hasIdle: idle.length > 0 }
+    const { held } = this.#index
+    return this.#index.waiting.flatMap((session) => {
+      const project = this.#index.project(session.projectId)
+      if (session.state !== 'queued' || project === undefined) return []
+      const why = whyItWaits(project, held.get(project.id) ?? 0, fleet)
+      return why === null || why.reason === session.reason ? [] : [{ session, why }]
+    })
+  }
+
+  async #explain(): Promise<void> {
+    const unexplained = this.#unexplained()
+    if (unexplained.length === 0) return
+    const explained = await this.#committer.within(async (read, now) => {
+      const changes: Change[] = []
+      for (const { session, why } of unexplained) {
+        const facts = await loadFacts(read, session.id)
+        if (facts?.session.state !== 'queued') continue
+        const draft = new SessionDraft(facts, now)
+        draft.set(why)
+        changes.push(draft.change())
+      }
+      const change = changes.length === 0 ? null : joinChanges(...changes)
+      return accept({ change, answer: null })
+    })
+    if (!explained.ok) throw new BalletError(explained.refusal)
   }
 
   async #assign(): Promise<void> {

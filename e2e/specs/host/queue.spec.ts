@@ -34,7 +34,11 @@ test('three sessions run at once on three agents, a fourth waits until one is fi
     string,
   ]
   for (const id of [one, two, three]) await waitForState(client, id, 'working')
-  expect(await client.sessions.show({ ref: four })).toMatchObject({ state: 'queued', agent: null })
+  expect(await client.sessions.show({ ref: four })).toMatchObject({
+    state: 'queued',
+    agent: null,
+    reason: 'waits for an agent: 3 of 3 agents hold sessions',
+  })
   const agents = await client.agents.list()
   expect(agents.map(({ id, state }) => `${id} ${state}`)).toEqual([
     'agent-1 busy',
