@@ -15,6 +15,13 @@ export function withoutControls(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '')
 }
 
+/** Without the line breaks at its end. */
+export function withoutLastBreaks(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '\n') end -= 1
+  return text.slice(0, end)
+}
+
 /** Plain text on one line. */
 export function oneLine(text: string): string {
   return plainText(text).replace(/\s+/g, ' ').trim()

@@ -1,4 +1,4 @@
-import { plainText } from './plain-text.ts'
+import { plainText, withoutLastBreaks } from './plain-text.ts'
 
 export type Tone = 'plain' | 'quiet' | 'strong' | 'good' | 'bad' | 'accent'
 
@@ -11,7 +11,7 @@ export function line(text: string, tone: Tone = 'plain'): TextLine {
 
 /** A text of several lines, safe to print, with what stands before its first and after its last. */
 export function block(text: string, tone: Tone, end = '', begin = ''): TextLine[] {
-  return `${begin}${plainText(text).replace(/\n+$/, '')}${end}`
+  return `${begin}${withoutLastBreaks(plainText(text))}${end}`
     .split('\n')
     .map((part) => line(part, tone))
 }

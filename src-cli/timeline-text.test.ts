@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EventBody } from '../src-shared/timeline.ts'
-import { turnEndEvent } from './test-world.ts'
+import { input, turnEndEvent } from './test-world.ts'
 import { describeEvent } from './timeline-text.ts'
 
 const text = (event: EventBody, outputLines?: number): string =>
@@ -56,6 +56,33 @@ describe('describeEvent', () => {
     expect(
       text({ ...turnEndEvent(1, 'failed'), detail: 'API error 401', hint: 'Log in.' } as EventBody),
     ).toBe('── turn failed · 1.2 s · $0.01\n   API error 401\n   Log in.')
+  })
+
+  it('says longer times in minutes and hours', () => {
+    const lasted = (durationMs: number) =>
+      text({ ...turnEndEvent(1), durationMs } as EventBody).split(' · ')[1]
+    expect(lasted(59_900)).toBe('59.9 s')
+    expect(lasted(69_400)).toBe('1 min 9 s')
+    expect(lasted(2 * 3_600_000 + 61_000)).toBe('2 h 1 min')
+  })
+
+  it('names a queued message by its beginning, and tells it whole when it is delivered', () => {
+    const message = {
+      input: input.id,
+      inputKind: 'message' as const,
+      text: `Title\n\n${'word '.repeat(50)}`,
+      author: 'person' as const,
+    }
+    const queued = text({ kind: 'input.queued', ...message })
+    expect(queued).toMatch(/^queued: Title word .*…$/)
+    expect(queued.length).toBeLessThan(75)
+    expect(text({ kind: 'input.delivered', ...message })).toContain('» Title\n\nword')
+  })
+
+  it('is quick with many line breaks in the middle', () => {
+    const begin = performance.now()
+    expect(text(result({ output: `${'\n'.repeat(200_000)}x\n\n` })).endsWith('x')).toBe(true)
+    expect(performance.now() - begin).toBeLessThan(2_000)
   })
 
   it('marks what a subagent did and what was cut off', () => {

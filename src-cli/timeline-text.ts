@@ -1,8 +1,7 @@
-import { formatDuration } from '../src-shared/duration.ts'
 import { assertNever } from '../src-shared/refusal.ts'
 import type { EventBody, FileDiff, TimelineEvent } from '../src-shared/timeline.ts'
 import { dollars } from './output.ts'
-import { oneLine, plainText } from './plain-text.ts'
+import { fitted, oneLine, plainText, withoutLastBreaks } from './plain-text.ts'
 import { block, line, type TextLine, type Tone } from './text-lines.ts'
 import { describeAsked } from './timeline-questions.ts'
 
@@ -104,10 +103,13 @@ function describeBody(event: EventBody, options: TextOptions): TextLine[] {
 
 const queuedAs = { queued: 'queued', edited: 'edited', moved: 'moved' } as const
 
+/** Enough to know which one it is: the whole message is told when it is delivered. */
+const SAID_CELLS = 60
+
 function said({ text, images }: { text: string; images?: readonly unknown[] | undefined }): string {
   const count = images?.length ?? 0
   const shown = count === 0 ? '' : `[${count} ${count === 1 ? 'image' : 'images'}]`
-  return [oneLine(text), shown].filter((part) => part !== '').join(' ')
+  return [fitted(oneLine(text), SAID_CELLS), shown].filter((part) => part !== '').join(' ')
 }
 
 function describeResult(
@@ -119,8 +121,7 @@ function describeResult(
   const lines =
     event.diff !== undefined && event.diff.length > 0
       ? event.diff.flatMap(describeDiff)
-      : plainText(event.output)
-          .replace(/\n+$/, '')
+      : withoutLastBreaks(plainText(event.output))
           .split('\n')
           .filter((text, at, all) => text !== '' || all.length > 1 || at > 0)
           .map((text) => line(`  ${text}`, event.status === 'error' ? 'bad' : 'quiet'))
@@ -162,7 +163,8 @@ function given(text: string | undefined, tone: Tone): TextLine[] {
 }
 
 function seconds(ms: number): string {
-  return ms < 60_000
-    ? `${(ms / 1_000).toFixed(1)} s`
-    : formatDuration(Math.round(ms / 1_000) * 1_000)
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  const whole = Math.round(ms / 1_000)
+  const [hours, minutes] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60]
+  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${whole % 60} s`
 }

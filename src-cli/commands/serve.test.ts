@@ -48,7 +48,7 @@ it('says that it is ready and ends in order at a signal', async () => {
   const ended = ballet(world, 'serve', '--data', '/d', '--agents', '2')
   await settle()
   expect(started).toEqual([{ dataDir: '/d', agents: 2 }])
-  expect(world.out()).toBe('ballet serves /d with 2 agents\n')
+  expect(world.out()).toBe('ballet serves /d with 2 agents.\n')
   expect(log).toEqual([])
   world.stop('SIGTERM')
   expect(await ended).toBe(0)

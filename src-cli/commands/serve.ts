@@ -40,11 +40,13 @@ async function serve({ world, print }: Context, start: () => Promise<HeadlessHos
     if (print.isJson) {
       const { dataDir, agents, pid, version } = info
       print.json({ ready: true, dataDir, agents, pid, version, socket })
-    } else print.say(`ballet serves ${info.dataDir} with ${counted(info.agents, 'agent')}`)
+    } else print.say(`ballet serves ${info.dataDir} with ${counted(info.agents, 'agent')}.`)
 
     const failure = await Promise.race([told.once, host.failed])
     if (failure === undefined) {
-      print.say('Stopping; sessions go on at the next start. Again to stop at once.')
+      print.say(
+        'Stopping. The next start brings the sessions back; one whose turn is cut now then waits for your message. Again to stop at once.',
+      )
     }
     const forced = await Promise.race([host.close(), told.twice])
     if (forced !== undefined) host.kill()

@@ -55,7 +55,7 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
         print.made(
           'session',
           stopped,
-          `${stopped.ticket}: ${stopped.state} ${stopped.reason}`.trim(),
+          sentence(`${stopped.ticket} is ${stopped.state}`, stopped.reason),
         )
         const notPushed = await whyNotPushed(context, told, stopped)
         if (notPushed !== undefined) throw notPushed
@@ -77,7 +77,7 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
           'session',
           finished,
           finished.pushedCommit === undefined
-            ? `${finished.ticket} is finished: ${finished.reason || 'there is no branch'}.`
+            ? sentence(`${finished.ticket} is finished`, finished.reason)
             : `${finished.ticket} is finished: its work is on ${finished.branch}.`,
         )
       }),
@@ -87,7 +87,11 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
     .command('events')
     .description('its timeline')
     .argument('<session>', REFERENCE, parsed(Reference))
-    .option('--from <seq>', 'begin with this number', parsedNumber(z.int().min(1)))
+    .option(
+      '--from <seq>',
+      'begin with the event of this number, the seq of --json',
+      parsedNumber(z.int().min(1)),
+    )
     .option('--follow', 'go on until it is finished, failed, cancelled or parked')
     .action(
       run.looking(async (context, options: { from?: number; follow?: boolean }, ref: string) => {
@@ -96,6 +100,11 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
         else await print(context, ref, after)
       }),
     )
+}
+
+/** Ends with one full stop, whatever the reason ends with. */
+function sentence(beginning: string, reason: string): string {
+  return `${reason === '' ? beginning : `${beginning}: ${reason.replace(/\.$/, '')}`}.`
 }
 
 async function print(context: Context, ref: string, after: number): Promise<void> {
