@@ -7,7 +7,7 @@ import { openPage } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useSession } from '../../sync/records.ts'
 import { AgentText } from '../../text/agent-text.tsx'
-import { showControls } from '../../text/controls.ts'
+import { InlineCode } from '../../ui/inline-code.tsx'
 import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot } from '../../ui/state-dot.tsx'
@@ -33,13 +33,17 @@ export function Assumed({
         {alternatives.length === 0 ? null : (
           <>
             <dt>Instead of</dt>
-            <dd>{showControls(alternatives.join(' · '))}</dd>
+            <dd>
+              <InlineCode text={alternatives.join(' · ')} />
+            </dd>
           </>
         )}
         {reversibleBy === null || reversibleBy === '' ? null : (
           <>
             <dt>Undone by</dt>
-            <dd>{showControls(reversibleBy)}</dd>
+            <dd>
+              <InlineCode text={reversibleBy} />
+            </dd>
           </>
         )}
       </dl>
@@ -186,7 +190,7 @@ export function AssumptionCard({
   return (
     <section
       ref={card}
-      className="q q-assumption"
+      className="q q-plain"
       aria-label="Assumption"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys answer while it has the focus
       tabIndex={0}

@@ -9,7 +9,7 @@ import { showControls } from '../../text/controls.ts'
 import { Key } from '../../ui/key.tsx'
 import { UNDO_MS, undoAnswer } from './answering.ts'
 
-type Held = Question & { undoUntil: string }
+export type Held = Question & { undoUntil: string }
 
 const isHeld = (question: Question): question is Held => question.undoUntil !== null
 

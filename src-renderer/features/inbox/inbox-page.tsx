@@ -10,7 +10,7 @@ import { Key } from '../../ui/key.tsx'
 import { counted } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { Answered } from './answered.tsx'
-import { HeldAnswer, undoLast, useHeld } from './held-answer.tsx'
+import { type Held, HeldAnswer, undoLast, useHeld } from './held-answer.tsx'
 import { ItemCard, ItemFacts } from './item-card.tsx'
 import { ItemList } from './item-list.tsx'
 import { currentItem, filtered, kindWords, useInbox } from './items.ts'
@@ -114,8 +114,7 @@ function Calm({ isFiltered }: { isFiltered: boolean }) {
 }
 
 /** The keys, or the answer that is on its way; as high in both cases, so that nothing moves. */
-function Foot() {
-  const held = useHeld()
+function Foot({ held }: { held: readonly Held[] }) {
   const [last] = held
   return (
     <footer className="inbox-foot">
@@ -147,6 +146,7 @@ function Foot() {
 function Open() {
   const client = useClient()
   const all = useInbox()
+  const held = useHeld()
   const kind = useInboxView((view) => view.kind)
   const project = useInboxView((view) => view.project)
   const current = useInboxView((view) => view.current)
@@ -227,6 +227,13 @@ function Open() {
     event.stopPropagation()
   }
   const isFiltered = kind !== null || project !== null
+  if (all.length === 0 && shown === undefined && held.length === 0) {
+    return (
+      <div className="inbox-empty">
+        <Calm isFiltered={false} />
+      </div>
+    )
+  }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys of what is in it
     <div ref={root} className="inbox" data-count={items.length} onKeyDown={onKeyDown}>
@@ -256,7 +263,7 @@ function Open() {
           </>
         )}
       </div>
-      <Foot />
+      <Foot held={held} />
     </div>
   )
 }

@@ -58,7 +58,7 @@ export function WaitingCard({ session, onAnswered }: { session: Session; onAnswe
   return (
     <section
       ref={card}
-      className="q"
+      className="q q-plain"
       aria-label={`${session.ticket} ${hasFailed ? 'failed' : 'waits for a word'}`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys answer while it has the focus
       tabIndex={0}

@@ -14,7 +14,7 @@ function Entry({ assumption, onReviewed }: { assumption: Assumption; onReviewed:
   const [writes, setWrites] = useState(false)
   const { state, text, reviewedAt } = assumption
   return (
-    <li className="q q-over q-assumption">
+    <li className="q q-over">
       <Assumed assumption={assumption} />
       {state === 'open' ? (
         <AssumptionActs

@@ -129,7 +129,7 @@ export function AssumptionItem({ row }: { row: AssumptionRow }) {
     [recorded],
   )
   return (
-    <section className="q q-over q-assumption" aria-label="Assumption">
+    <section className="q q-over" aria-label="Assumption">
       <div className="q-head">
         <span className="q-key">Assumed</span>
       </div>
