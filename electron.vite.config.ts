@@ -52,6 +52,8 @@ export default defineConfig({
     build: {
       target: WINDOW_TARGET,
       outDir: 'out/renderer',
+      // What is parsed at each start; the source maps beside it name the sources.
+      minify: true,
       sourcemap: true,
       rollupOptions: { input: { index: 'src-renderer/index.html' } },
     },

@@ -23,6 +23,11 @@ const CLOSE_LIMIT_MS = 15_000
 
 export type DesktopOptions = { dataDir: string; version: string; demo: boolean }
 
+/** From the window's first paint until what the host tells it first is drawn, about. */
+const FIRST_DRAWING_MS = 250
+/** Agents wait for the window no longer than this: it may have no page to show. */
+const WINDOW_LIMIT_MS = 2_000
+
 /** The application: one window and the host behind it, until it quits. */
 export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   const log = createHostLog(dataDir)
@@ -32,6 +37,11 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   let hasRun = false
   let opening: Promise<void> = Promise.resolve()
   let closing: Promise<void> | undefined
+  /** Agents that start at the same time as the window's page take the processor from it. */
+  let startAgents: () => void = () => undefined
+  const mayStart = new Promise<void>((resolve) => {
+    startAgents = resolve
+  })
 
   process.on('uncaughtException', (error) => {
     log.error('the main process failed', { error })
@@ -95,6 +105,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
       () => window,
       () => void showFolder(),
     )
+    setTimeout(startAgents, WINDOW_LIMIT_MS)
     show()
     open()
   }
@@ -114,6 +125,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
       onShown: () => {
         process.stdout.write(`The window is open. Data folder: ${dataDir}\n`)
         notifying.painted()
+        setTimeout(startAgents, FIRST_DRAWING_MS)
       },
     })
     window.on('closed', () => {
@@ -130,7 +142,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
       version,
       dataDir,
       log,
-      launcher: createUtilityLauncher(BUILT.agent, log),
+      launcher: createUtilityLauncher(BUILT.agent, log, mayStart),
       programs: BUILT,
     }).then(
       (opened) => {
@@ -214,6 +226,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   /** Lets the host end in order, within a limit, then ends the process. */
   async function close(): Promise<void> {
     window?.setTitle('Ballet is stopping …')
+    startAgents()
     const timer = setTimeout(endNow, CLOSE_LIMIT_MS)
     try {
       await opening

@@ -40,7 +40,10 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Before the application is ready. */
 export function claimScheme(): void {
   protocol.registerSchemesAsPrivileged([
-    { scheme: SCHEME, privileges: { standard: true, secure: true, supportFetchAPI: true } },
+    {
+      scheme: SCHEME,
+      privileges: { standard: true, secure: true, supportFetchAPI: true, codeCache: true },
+    },
   ])
 }
 

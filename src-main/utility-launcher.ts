@@ -9,47 +9,73 @@ import {
   logOutput,
 } from '../src-core/index.ts'
 
-/** Starts agents as utility processes. `program` is the built agent. */
-export function createUtilityLauncher(program: string, log: Log): Launcher {
+/**
+ * Starts agents as utility processes, none before `ready`: what is told to one until then reaches it when it runs.
+ * `program` is the built agent.
+ */
+export function createUtilityLauncher(
+  program: string,
+  log: Log,
+  ready: Promise<unknown> = Promise.resolve(),
+): Launcher {
   return {
-    launch: (agent, env) => {
-      const child = utilityProcess.fork(program, [], {
-        env,
-        stdio: ['ignore', 'pipe', 'pipe'],
-        serviceName: `Ballet ${agent}`,
-      })
-      logOutput(log, agent, {
-        stdout: child.stdout as Readable | null,
-        stderr: child.stderr as Readable | null,
-      })
-      return supervise(child)
-    },
+    launch: (agent, env) =>
+      supervise(ready, () => {
+        const child = utilityProcess.fork(program, [], {
+          env,
+          stdio: ['ignore', 'pipe', 'pipe'],
+          serviceName: `Ballet ${agent}`,
+        })
+        logOutput(log, agent, {
+          stdout: child.stdout as Readable | null,
+          stderr: child.stderr as Readable | null,
+        })
+        return child
+      }),
   }
 }
 
-function supervise(child: UtilityProcess): AgentProcess {
+function supervise(ready: Promise<unknown>, start: () => UtilityProcess): AgentProcess {
   const notice = createExitNotice()
+  let child: UtilityProcess | undefined
   // Electron forgets the pid at the exit, and a kill that was asked for before the start has to wait for it.
   let isDoomed = false
+  const unsent: unknown[] = []
   const wire = createWireChannel({
-    send: (message) => child.postMessage(message),
+    send: (message) => {
+      if (child === undefined) unsent.push(message)
+      else child.postMessage(message)
+    },
     // Its port cannot be closed from here; a process whose channel is closed has nothing left to do.
-    close: () => child.kill(),
+    close: () => {
+      if (child === undefined) isDoomed = true
+      else child.kill()
+    },
   })
-  child.on('message', (message: unknown) => wire.receive(message))
-  child.on('spawn', () => {
-    if (isDoomed) end(child)
-  })
-  child.on('exit', (code) => {
+  const gone = (code: number | null, reason: string) => {
     wire.closed()
-    notice.tell({ code, reason: `it exited with ${code}` })
+    notice.tell({ code, reason })
+  }
+  const begin = () => {
+    if (isDoomed) return gone(null, 'was ended before it began')
+    const started = start()
+    child = started
+    started.on('message', (message: unknown) => wire.receive(message))
+    started.on('spawn', () => {
+      if (isDoomed) end(started)
+    })
+    started.on('exit', (code) => gone(code, `it exited with ${code}`))
+    for (const message of unsent.splice(0)) started.postMessage(message)
+  }
+  ready.then(begin).catch((error: unknown) => {
+    gone(null, `could not be started: ${error instanceof Error ? error.message : String(error)}`)
   })
   return {
     channel: wire.channel,
-    pid: () => child.pid,
+    pid: () => child?.pid,
     onExit: notice.onExit,
     kill: () => {
-      if (child.pid === undefined) isDoomed = true
+      if (child?.pid === undefined) isDoomed = true
       else end(child)
     },
   }
