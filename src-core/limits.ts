@@ -20,6 +20,8 @@ export const REAP_PROBE_MS = 20_000
 export const REMOVE_PROBE_MS = 60_000
 /** Of a commit and a push from a workspace that no agent holds. */
 export const PUSH_PROBE_MS = 15 * 60_000
+/** The longest that an answer can be taken back. */
+export const UNDO_MAX_MS = 30_000
 /** How many questions the planner tries at once. */
 export const PLANNER_RUNS = 2
 /** How long who asks for a deletion waits for its end. */

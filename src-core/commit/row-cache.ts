@@ -15,7 +15,8 @@ type Kept = { readonly [T in TableName]: Map<string, StoredRow<T>> }
 /** Not worth its place in memory. */
 export const isLarge = (row: StoredRow<TableName>) =>
   ('body' in row && row.body.length > LARGE) ||
-  ('text' in row && row.text !== null && row.text.length > LARGE)
+  ('text' in row && row.text !== null && row.text.length > LARGE) ||
+  ('answer' in row && row.answer !== null && row.answer.text.length > LARGE)
 
 /**
  * Rows as they are stored, most of them without asking storage: Core is the only writer, and puts in here what it

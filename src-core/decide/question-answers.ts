@@ -152,12 +152,16 @@ function answerOf(question: QuestionRow, given: GivenAnswer): Result<QuestionAns
   return accept({ ...base, text: parts.join('\n'), options })
 }
 
-/** The time passed in which an answer could be taken back. Without a change it is not held any more, or still is. */
-export function releaseAnswer(state: QuestionState, now: Instant, ids: Ids): QuestionDecision {
-  const { facts, question } = state
+/** The time passed in which an answer could be taken back; without a change where it is not held until then any more. */
+export function releaseAnswer(
+  { facts, question }: QuestionState,
+  until: Instant,
+  now: Instant,
+  ids: Ids,
+): QuestionDecision {
   const draft = new SessionDraft(facts, now)
   const { undoUntil, held } = question
-  if (undoUntil === null || undoUntil > now) return { answer: { draft, question }, change: null }
+  if (undoUntil !== until) return { answer: { draft, question }, change: null }
   give(draft, question, held ?? { sendNow: false, resume: true }, ids)
   return decided(draft, question)
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { asked, askTool, startWithoutPlanner } from '../testing/asking.ts'
-import { refusalOf, type TestCore } from '../testing/test-core.ts'
+import { HandClock } from '../testing/hand-clock.ts'
+import { refusalOf, startTestCore, type TestCore } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
 import { deliveries, inState, timeline, working } from '../testing/walks.ts'
 
@@ -98,6 +99,48 @@ test('a held answer can still be taken back after a restart', async () => {
   next.clock.turn(60_000)
   await settle()
   expect(await next.client.questions.show(Q1)).toMatchObject({ state: 'open', input: null })
+})
+
+test('a clock that was set back does not hold an answer for longer', async () => {
+  const core = await startWithoutPlanner({ agents: 1 })
+  await asked(core, 1)
+  await core.client.questions.answer({ ...Q1, text: 'red', undoMs: 5_000 })
+  await core.crash()
+  const clock = new HandClock('2026-11-29T08:00:00.000Z')
+  const next = await startTestCore({ agents: 1, dir: core.dir, clock })
+  await settle()
+  clock.turn(30_000)
+  await until('the input', async () => (await next.client.questions.show(Q1)).input)
+})
+
+test('an answer brings a failed session back', async () => {
+  const core = await startWithoutPlanner({ agents: 1 })
+  const { agent } = await asked(core, 1)
+  const { lease } = agent.spec()
+  agent.end('failed', true, { code: 'runtime.died', message: 'It died.', hint: 'Try again.' })
+  await inState(core, 'SHOP-1', 'failed')
+  await core.client.questions.answer({ ...Q1, text: 'red' })
+  const next = await broughtBack(core, lease)
+  expect((await deliveries(next, 2))[1]?.text).toContain('Answer: red')
+})
+
+test('who followed the records before a restart hears what was asked and answered meanwhile', async () => {
+  const core = await startWithoutPlanner({ agents: 1 })
+  const { agent } = await asked(core, 1)
+  const { cursor } = await core.client.records.follow({})
+  await core.client.questions.answer({ ...Q1, text: 'red' })
+  await deliveries(agent, 2)
+  agent.beginTurn(2)
+  await askTool(agent, 2, {}, 2)
+  const answered = await core.client.questions.show(Q1)
+  const open = await core.client.questions.show({ ref: 'SHOP-1-Q2' })
+  const next = await core.restart()
+  const { changes, snapshot } = await next.client.records.follow({ cursor, waitMs: 0 })
+  expect(snapshot).toBe(false)
+  expect(changes).toContainEqual({ record: 'question', id: answered.id, value: null })
+  expect(changes).toContainEqual({ record: 'question', id: open.id, value: open })
+  const all = await next.client.records.follow({})
+  expect(all.changes.filter(({ record }) => record === 'question')).toMatchObject([{ id: open.id }])
 })
 
 test('a question outlives the host, and its answer reaches the same conversation', async () => {

@@ -2,7 +2,7 @@ import { accept } from '../../src-shared/refusal.ts'
 import type { Committed, Committer } from '../commit/committer.ts'
 import { releaseAnswer } from '../decide/question-answers.ts'
 import { Backoff } from '../fleet/backoff.ts'
-import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
+import { RETRY_MAX_MS, RETRY_MS, UNDO_MAX_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import type { Storage } from '../storage/port.ts'
 import type { QuestionRow } from '../storage/rows.ts'
@@ -43,12 +43,13 @@ export class HeldAnswers {
     this.#forget(id)
     if (undoUntil === null) return
     const left = Date.parse(undoUntil) - Date.parse(this.#ports.clock.now())
-    this.#wait(id, undoUntil, Math.max(0, left))
+    // The clock on the wall may have been set back since.
+    this.#wait(id, undoUntil, Math.min(Math.max(0, left), UNDO_MAX_MS))
   }
 
   #wait(id: string, until: string, ms: number): void {
     const cancel = this.#ports.clock.after(ms, () => {
-      this.#release(id).then(
+      this.#release(id, until).then(
         () => this.#backoff.reset(),
         (error: unknown) => {
           this.#ports.log.error('an answer is not sent yet', { question: id, error })
@@ -59,14 +60,14 @@ export class HeldAnswers {
     this.#held.set(id, { until, cancel })
   }
 
-  async #release(id: string): Promise<void> {
+  async #release(id: string, until: string): Promise<void> {
     await this.#committer.transact(async (read, now) => {
       const question = await read.row('question', id)
       const facts = question && (await loadFacts(read, question.sessionId))
       if (question === undefined || facts === undefined) {
         return accept({ change: null, answer: null })
       }
-      const { change } = releaseAnswer({ facts, question }, now, this.#ports.ids)
+      const { change } = releaseAnswer({ facts, question }, until, now, this.#ports.ids)
       return accept({ change, answer: null })
     })
   }
