@@ -8,7 +8,7 @@ import { restoreLocalRefs, updateRefs } from './local-refs.ts'
 import type { SnapshotCommits, SnapshotManifest } from './manifest.ts'
 import { absolutePath, joinList, type PathBytes, pathOfName, safeParts } from './path-bytes.ts'
 import { openSealed } from './sealed-file.ts'
-import { readConfig, setting } from './survey.ts'
+import { readConfig, readIndex, setting } from './survey.ts'
 
 type Sealed = { file: string; key: Uint8Array }
 
@@ -35,6 +35,7 @@ export async function restoreFiles(
   if (aside !== null) await extractInto(openSealed(aside.file, aside.key), cwd)
   // What git knows of the files stays where index and files agree.
   await git.text(['read-tree', '--reset', snapshot.index], options)
+  await lookAgain(git, pathsOf(manifest.raw), options)
   await intendToAdd(git, pathsOf(manifest.intentToAdd), options)
   await setFlag(git, '--assume-unchanged', pathsOf(manifest.assumeUnchanged), options)
   const skipped = manifest.skipWorktree.map(({ path }) => safe(path))
@@ -82,10 +83,28 @@ async function writeRaw(git: Git, paths: readonly PathBytes[], options: GitOptio
     GIT_CONFIG_KEY_0: 'core.autocrlf',
     GIT_CONFIG_VALUE_0: 'false',
   }
-  const args = ['checkout-index', '--force', '-u', '-z', '--stdin']
+  // The index is not written: without conversions git would take other files for changed.
+  const args = ['checkout-index', '--force', '-z', '--stdin']
   await git.text(args, { ...options, env, input: joinList(paths) })
   if (before === null) await rm(attributes)
   else await writeFile(attributes, before)
+}
+
+/** Makes git forget what it knows of files, and compare their content with the index. */
+async function lookAgain(
+  git: Git,
+  paths: readonly PathBytes[],
+  options: GitOptions,
+): Promise<void> {
+  if (paths.length === 0) return
+  const wanted = new Set(paths)
+  const lines = (await readIndex(git, options))
+    .filter(({ path }) => wanted.has(path))
+    .map(({ mode, id, path }) => `${mode} ${id}\t${path}`)
+  const args = ['update-index', '-z', '--index-info']
+  await git.text(args, { ...options, input: joinList(lines) })
+  // Its exit code says whether something differs, which it may.
+  await git.run(['update-index', '-q', '--refresh'], options)
 }
 
 async function intendToAdd(

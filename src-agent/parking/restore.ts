@@ -109,7 +109,7 @@ async function fromArchive(
 ): Promise<void> {
   await mkdir(folder)
   const sealed = { file: parked.archive ?? '', key: parked.key }
-  const place = { folder, from: parked.from, mirrorDir: plan.mirrorDir }
+  const place = { folder, from: parked.from, to: plan.workspaceDir, mirrorDir: plan.mirrorDir }
   await restoreArchive(git, sealed, place, signal)
   const args = [
     'fetch',

@@ -11,16 +11,12 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openWorkspace } from '../workspace/clone.ts'
 import { removeWorkspace } from '../workspace/folders.ts'
-import { makeSample, never, type Sample, writeFiles } from '../workspace/sample-repository.ts'
-import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
+import { never, type Sample, writeFiles } from '../workspace/sample-repository.ts'
 import { absolutePath } from './path-bytes.ts'
-import { pushParked } from './push.ts'
-import { type ParkedWork, type RestoredWork, restoreWorkspace } from './restore.ts'
-import { type Snapshot, takeSnapshot } from './snapshot.ts'
+import { takeSnapshot } from './snapshot.ts'
+import { makeParkingScene, type ParkingScene } from './testing/parking-scene.ts'
 
-const key = Buffer.alloc(32, 9)
 const FILES = {
   'README.md': '# Sample\n',
   'a.txt': 'a\n',
@@ -33,86 +29,31 @@ const FILES = {
   '.gitignore': '*.log\nbuild/\n',
 }
 
+let scene: ParkingScene
 let sample: Sample
 let work: string
-const sh = (...args: string[]) => sample.sh(work, ...args)
+const sh = (...args: string[]) => scene.sh(...args)
 const at = (name: string) => join(work, name)
 const write = (files: Record<string, string | null>) => writeFiles(work, files)
-const seen = (folder = work): Promise<Fingerprint> => fingerprintOf(folder, sample.env)
 
 beforeEach(async () => {
-  sample = await makeSample()
-  await sample.commit('main', FILES)
-  await openWorkspace(sample.git, sample.plan(), sample.report, never)
-  work = sample.plan().workspaceDir
+  scene = await makeParkingScene(FILES)
+  sample = scene.sample
+  work = scene.work
 })
 afterEach(() => sample.remove())
 
-const target = () => ({ folder: join(sample.folder, 'kept'), key })
-const take = () => takeSnapshot(sample.git, sample.plan(), target(), sample.report, never)
-
-type Parked = { snapshot: Snapshot; work: ParkedWork; pushed: boolean }
-
-/** Takes the snapshot, pushes it, and removes the workspace. */
-async function park(options: { push?: boolean } = {}): Promise<Parked> {
-  const before = await seen()
-  const snapshot = await take()
-  expect(await seen()).toEqual(before)
-  let pushBundle: string | null = null
-  let pushed = false
-  if (snapshot.commit !== null && snapshot.needsPush) {
-    const limitMs = options.push === false ? 0 : 60_000
-    const push = await pushParked(
-      sample.git,
-      sample.plan(),
-      snapshot.commit,
-      { ...target(), limitMs },
-      never,
-    )
-    pushed = push.pushed
-    if (!push.pushed) pushBundle = push.bundle?.file ?? null
-  }
-  expect(await seen()).toEqual(before)
+/** Parks, which changes nothing, restores at another path, and compares everything. */
+async function roundTrip() {
+  const before = await scene.seen()
+  const parked = await scene.park({ keep: true })
+  expect(await scene.seen()).toEqual(before)
   await removeWorkspace(sample.dataDir, work)
-  const file = (sealed: { file: string } | null) => sealed?.file ?? null
-  return {
-    snapshot,
-    pushed,
-    work: {
-      ...snapshot,
-      ...{ key, pushBundle },
-      asideArchive: file(snapshot.asideArchive),
-      refsBundle: file(snapshot.refsBundle),
-      archive: file(snapshot.archive),
-    },
-  }
-}
-
-/** Restores into a data folder at another path, that knows nothing of this one. */
-async function restoreElsewhere(
-  parked: Parked,
-  folder = 'elsewhere',
-): Promise<RestoredWork & { cwd: string }> {
-  const dataDir = join(sample.folder, folder, 'deeper', 'data')
-  await mkdir(dataDir, { recursive: true })
-  const plan = sample.plan({
-    dataDir,
-    mirrorDir: join(dataDir, 'mirrors', 'p.git'),
-    workspaceDir: join(dataDir, 'workspaces', 'SHOP-1-other1'),
-    pushedCommit: parked.pushed ? parked.snapshot.commit : null,
-  })
-  const restored = await restoreWorkspace(sample.git, plan, parked.work, sample.report, never)
-  return { ...restored, cwd: plan.workspaceDir }
-}
-
-/** Parks, restores elsewhere, and compares everything. */
-async function roundTrip(): Promise<Parked & { cwd: string; restored: RestoredWork }> {
-  const before = await seen()
-  const parked = await park()
-  const restored = await restoreElsewhere(parked)
-  const after = await seen(restored.cwd)
-  expect(after).toEqual(before)
-  return { ...parked, cwd: restored.cwd, restored }
+  const plan = await scene.elsewhere(parked)
+  const restored = await scene.restore(plan, parked.work)
+  expect(restored).toMatchObject({ fresh: true, moved: null })
+  expect(await scene.seen(plan.workspaceDir)).toEqual(before)
+  return { ...parked, cwd: plan.workspaceDir, plan }
 }
 
 describe('a snapshot', () => {
@@ -144,8 +85,8 @@ describe('a snapshot', () => {
     await symlink('nowhere/at all', at('link'))
     await symlink(Buffer.from('\xff', 'latin1'), at('odd link'))
     await mkdir(at('empty folder/deep/er'), { recursive: true })
-    const { snapshot, cwd, pushed } = await roundTrip()
-    expect(pushed).toBe(true)
+    const { snapshot, cwd, push } = await roundTrip()
+    expect(push).toEqual({ pushed: true })
     expect(snapshot).toMatchObject({ workInProgress: true, aside: [], archive: null, reasons: [] })
     expect(await sample.sh(cwd, 'show', ':a.txt')).toBe('staged')
     expect(await readFile(join(cwd, 'a.txt'), 'utf8')).toBe('staged, and then changed again\n')
@@ -158,7 +99,7 @@ describe('a snapshot', () => {
     await sh('add', 'a.txt')
     await write({ 'a.txt': 'more\n', 'new.txt': 'new\n' })
     const head = await sh('rev-parse', 'HEAD')
-    const { snapshot } = await park()
+    const { snapshot } = await scene.park()
     const show = (...args: string[]) => sample.sh(sample.remote, ...args)
     const branch = sample.plan().branch
     expect(await show('rev-parse', branch)).toBe(snapshot.commit)
@@ -174,20 +115,19 @@ describe('a snapshot', () => {
   it('of a clean workspace is its last commit; without one nothing is pushed', async () => {
     const untouched = await roundTrip()
     expect(untouched.snapshot).toMatchObject({ workInProgress: false, needsPush: false })
-    work = untouched.cwd
-    await sample.sh(work, 'commit', '--quiet', '--allow-empty', '-m', 'Agent')
-    const plan = sample.plan({ workspaceDir: work, dataDir: join(work, '..', '..') })
-    const snapshot = await takeSnapshot(sample.git, plan, target(), sample.report, never)
+    const { cwd, plan } = untouched
+    await sample.sh(cwd, 'commit', '--quiet', '--allow-empty', '-m', 'Agent')
+    const snapshot = await takeSnapshot(sample.git, plan, scene.target, sample.report, never)
     expect(snapshot).toMatchObject({ workInProgress: false, needsPush: true })
-    expect(snapshot.commit).toBe(await sh('rev-parse', 'HEAD'))
+    expect(snapshot.commit).toBe(await sample.sh(cwd, 'rev-parse', 'HEAD'))
   })
 
   it('taken twice gives the same commits, and takes nothing of an earlier one for its own', async () => {
     await write({ 'a.txt': 'changed\n' })
-    const first = await take()
-    expect((await take()).commit).toBe(first.commit)
+    const first = await scene.take()
+    expect((await scene.take()).commit).toBe(first.commit)
     await write({ 'a.txt': 'changed again\n' })
-    const second = await take()
+    const second = await scene.take()
     expect(second.commit).not.toBe(first.commit)
     expect(await sh('show', `${second.commit}:a.txt`)).toBe('changed again')
   })
@@ -200,7 +140,7 @@ describe('a snapshot', () => {
     await sh('update-index', '--assume-unchanged', 'a.txt', 'd/one.txt')
     await sh('update-index', '--skip-worktree', 'b.txt', 'c.txt')
     await write({ 'a.txt': 'hidden change\n', 'b.txt': 'skipped change\n', 'c.txt': null })
-    const before = await seen()
+    const before = await scene.seen()
     expect(before.index.filter((line) => line.startsWith('h'))).toHaveLength(2)
     expect(before.index.filter((line) => line.startsWith('S'))).toHaveLength(2)
     const { cwd } = await roundTrip()
@@ -233,7 +173,7 @@ describe('a snapshot', () => {
     await sh('stash', 'push', '--quiet', '--include-untracked', '-m', 'first: with words')
     await write({ 'b.txt': 'second stash\n' })
     await sh('stash', 'push', '--quiet')
-    const before = await seen()
+    const before = await scene.seen()
     expect(before.stashes).toHaveLength(2)
     const { snapshot, cwd } = await roundTrip()
     expect(snapshot.refsBundle).not.toBeNull()
@@ -290,9 +230,8 @@ describe('a snapshot', () => {
     await sample.sh(work, 'config', 'gpg.program', '/bin/false')
     await sample.sh(work, 'config', 'core.editor', '/bin/false')
     await write({ 'a.txt': 'changed\n' })
-    const parked = await park()
-    expect(parked.pushed).toBe(true)
-    const { cwd } = await restoreElsewhere(parked)
+    const { cwd, push } = await roundTrip()
+    expect(push).toEqual({ pushed: true })
     expect(await readdir(cwd)).not.toContain('hook-ran')
   })
 
@@ -304,7 +243,7 @@ describe('a snapshot', () => {
       `${config}[user]\n\tuseConfigOnly = true\n\tname =\n\temail =\n`,
     )
     await write({ 'a.txt': 'changed\n' })
-    const { commit } = await take()
+    const { commit } = await scene.take()
     expect(await sh('log', '-1', '--format=%an <%ae>', commit ?? '')).toBe(
       'Ballet <ballet@localhost>',
     )

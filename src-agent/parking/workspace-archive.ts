@@ -73,16 +73,16 @@ async function addIgnored(
 }
 
 /**
- * Makes a workspace again, in a new folder, out of its archive. `from` is where it was, `mirrorDir` what it borrows
- * objects from now. Rejects with `state.…`, and with `snapshot.incomplete` when the mirror lacks objects.
+ * Makes a workspace again, in a new folder, out of its archive. `from` is where it was, `to` where it will be, `mirrorDir` what
+ * it borrows objects from now. Rejects with `state.…`, and with `snapshot.incomplete` when the mirror lacks objects.
  */
 export async function restoreArchive(
   git: Git,
   sealed: { file: string; key: Uint8Array },
-  place: { folder: string; from: string; mirrorDir: string },
+  place: { folder: string; from: string; to: string; mirrorDir: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { folder, from, mirrorDir } = place
+  const { folder, from, to, mirrorDir } = place
   await extractInto(openSealed(sealed.file, sealed.key), folder)
   await writeFile(
     join(folder, '.git', 'objects', 'info', 'alternates'),
@@ -91,20 +91,24 @@ export async function restoreArchive(
   const check = ['rev-list', '--objects', '--quiet', '--all', 'HEAD', '--not', '--remotes']
   const whole = await git.run(check, { cwd: folder, signal, limitMs: LONG_LIMIT_MS })
   if (whole.exitCode !== 0) throw incomplete(whole.stderr.trim().slice(0, 300))
-  await repairWorktrees(git, folder, from)
+  await moveWorktrees(folder, from, to)
 }
 
-async function repairWorktrees(git: Git, folder: string, from: string): Promise<void> {
+/** Worktrees inside of the workspace name each other by absolute paths. */
+async function moveWorktrees(folder: string, from: string, to: string): Promise<void> {
   const worktrees = join(folder, '.git', 'worktrees')
-  const places: string[] = []
   for (const name of await readdir(worktrees).catch(() => [])) {
-    const text = await readFile(join(worktrees, name, 'gitdir'), 'utf8').catch(() => '')
-    const place = text.trim().replace(/[\\/]\.git$/, '')
-    if (place.startsWith(`${from}/`)) places.push(join(folder, place.slice(from.length + 1)))
-    // What it had elsewhere is not here.
-    else await rm(join(worktrees, name), { recursive: true, force: true })
+    const gitdir = join(worktrees, name, 'gitdir')
+    const place = (await readFile(gitdir, 'utf8').catch(() => '')).trim()
+    if (!place.startsWith(`${from}/`)) {
+      // What it had elsewhere is not here.
+      await rm(join(worktrees, name), { recursive: true, force: true })
+      continue
+    }
+    const inner = place.slice(from.length + 1)
+    await writeFile(gitdir, `${join(to, inner)}\n`)
+    await writeFile(join(folder, inner), `gitdir: ${join(to, '.git', 'worktrees', name)}\n`)
   }
-  if (places.length > 0) await git.text(['worktree', 'repair', ...places], { cwd: folder })
 }
 
 function tooLarge(
