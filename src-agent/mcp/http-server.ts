@@ -12,6 +12,7 @@ const PATH = '/mcp'
 const BODY_LIMIT_BYTES = 1024 * 1024
 const BODY_LIMIT_MS = 10_000
 const LOOK_EVERY_MS = 2_000
+const READ_AFTER_MS = 50
 
 /**
  * Opens a server of Ballet's tools on the loopback interface, for whoever has the token. Rejects with the system's
@@ -26,9 +27,7 @@ export async function openMcpServer(callTool: CallTool): Promise<McpServer> {
   await listen(server)
   const { port } = server.address() as AddressInfo
   const hosts = new Set([`127.0.0.1:${port}`, `localhost:${port}`])
-  // Read while the workspace is made: the runtime's first message waits for it.
-  const protocol = import('./protocol.ts')
-  protocol.catch(() => undefined)
+  const protocol = readLater()
   server.on('request', (request, response) => {
     const refusal = refusalOf(request, hosts, token)
     if (refusal !== null) {
@@ -49,6 +48,20 @@ export async function openMcpServer(callTool: CallTool): Promise<McpServer> {
         server.closeAllConnections()
       }),
   }
+}
+
+type ReadProtocol = () => Promise<typeof import('./protocol.ts')>
+
+/** The library takes a moment to read: it is read while the runtime comes up, and not before that is on its way. */
+function readLater(): ReadProtocol {
+  let reading: ReturnType<ReadProtocol> | undefined
+  const read = () => {
+    reading ??= import('./protocol.ts')
+    return reading
+  }
+  // What cannot be read is told to whoever asks.
+  setTimeout(() => read().catch(() => undefined), READ_AFTER_MS).unref()
+  return read
 }
 
 function listen(server: Server): Promise<void> {
@@ -83,11 +96,11 @@ function isSame(given: string, wanted: string): boolean {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  protocol: Promise<typeof import('./protocol.ts')>,
+  protocol: ReadProtocol,
   callTool: CallTool,
 ): Promise<void> {
   const body = await readBody(request)
-  const { answerMessages } = await protocol
+  const { answerMessages } = await protocol()
   if (body === 'too-long') {
     refuse(response, 413, `A call may have ${BODY_LIMIT_BYTES} bytes at most. Shorten it.`)
     return

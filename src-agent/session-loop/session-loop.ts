@@ -169,7 +169,6 @@ export class SessionLoop {
     const { signal } = this.#aborter
     this.#phase = 'preparing'
     try {
-      void this.#tools.open()
       const executable = this.#driver.find({ path: spec.runtimePath, env }).then(executableOf)
       // Without a runtime no workspace is needed; it is awaited all the same, so that nothing goes on behind the end.
       executable.catch(() => this.#aborter.abort())
