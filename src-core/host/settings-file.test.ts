@@ -12,7 +12,15 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(base, { recursive: true, force: true }))
 
-const defaults = { agents: 3, runtimePaths: {}, passEnv: [], theme: 'system' }
+const defaults = {
+  agents: 3,
+  runtimePaths: {},
+  passEnv: [],
+  theme: 'system',
+  planner: { enabled: true, runtime: 'claude-code', limitSeconds: 90, costLimitUsd: 0.5 },
+  notify: ['question', 'request', 'ended'],
+  answerUndo: true,
+}
 
 describe('the settings', () => {
   it('are the defaults where there is no file', async () => {
