@@ -247,9 +247,7 @@ describe('restoring', () => {
     expect(await sample.sh(cwd, 'rev-parse', `origin/${branch()}`)).toBe(theirs)
     expect(await sample.sh(sample.remote, 'rev-parse', branch())).toBe(theirs)
     const words = divergenceInWords(branch(), moved ?? expect.fail('nothing moved'))
-    expect(words).toMatch(
-      /goes on from the snapshot of your work with 1 commit[\s\S]*A theirs.txt/,
-    )
+    expect(words).toMatch(/goes on from the snapshot of your work with 1 commit[\s\S]*A theirs.txt/)
   })
 
   it('keeps commits that others put in its place; ours never overwrite them', async () => {

@@ -162,8 +162,38 @@ export type ReadOnlyRun = {
 
 export type ReadOnlyAnswer = { text: string; costUsd: number }
 
+/** Where a runtime runs, or would run. */
+export type RuntimePlace = Pick<DriverSpec, 'cwd' | 'env'>
+
+/** A file of a runtime's own record of a conversation. */
+export type StateFile = {
+  /** Absolute. */
+  path: string
+  /** Its name in an archive: relative, with forward slashes, the same on every machine. */
+  name: string
+}
+
+/** How the files in which a runtime keeps a conversation are moved. No runtime may be running on it. */
+export type SessionStateFiles = {
+  /** Everything that another machine needs to go on. Rejects with `state.missing` when there is nothing. */
+  capture(conversation: string, place: RuntimePlace): Promise<readonly StateFile[]>
+  /**
+   * Puts captured files where the runtime looks for them when it runs in `place`, and gives where they are now. Safe
+   * to repeat. `resume` proves afterwards that the runtime has the conversation.
+   */
+  restore(
+    conversation: string,
+    files: readonly StateFile[],
+    place: RuntimePlace,
+  ): Promise<readonly StateFile[]>
+  /** Removes what the runtime keeps of this conversation alone. Gives the number of files. */
+  remove(conversation: string, place: RuntimePlace): Promise<number>
+}
+
 export type Driver = {
   readonly runtime: RuntimeName
+  /** Missing: the conversations of this runtime cannot be moved. */
+  readonly state?: SessionStateFiles
   readonly capabilities: DriverCapabilities
   /** Looks for the program (the given path, PATH, usual places), its version and its login. Never throws for what it finds. */
   find(options: {

@@ -5,6 +5,7 @@ import { findClaudeCode } from './find.ts'
 import { type DriverPorts, launchSession } from './launch-session.ts'
 import { runReadOnly } from './read-only-run.ts'
 import { resumeSession } from './resume.ts'
+import { captureState, removeState, restoreState } from './state-files.ts'
 
 const SYSTEM_PORTS: DriverPorts = {
   now: () => Instant.parse(new Date().toISOString()),
@@ -24,6 +25,7 @@ export function createClaudeCodeDriver(ports: Partial<DriverPorts> = {}): Driver
       cost: true,
       images: true,
     },
+    state: { capture: captureState, restore: restoreState, remove: removeState },
     find: (options) => findClaudeCode(options),
     readOnlyRun: (run) => runReadOnly(run),
     start: (spec, onSignal) =>

@@ -1,0 +1,135 @@
+import { constants } from 'node:fs'
+import { copyFile, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { BalletError } from '../../../src-shared/refusal.ts'
+import type { RuntimePlace, StateFile } from '../driver.ts'
+import { configFolder, launchEnvironment } from './launch.ts'
+import { locateTranscript, slugOf } from './transcript.ts'
+
+/**
+ * Where Claude Code keeps a conversation, measured: its transcript, `projects/<slug>/<conversation>.jsonl`, is all
+ * that a resume needs. The folder of the same name beside it holds long outputs that the transcript only names
+ * (`tool-results/`) and the transcripts of subagents. Nothing else of the configuration folder belongs to it.
+ */
+const FOLDERS = ['tool-results', 'subagents']
+
+/** Rejects with `state.missing` when the runtime has no record of the conversation. */
+export async function captureState(
+  conversation: string,
+  place: RuntimePlace,
+): Promise<StateFile[]> {
+  const folder = configFolder(launchEnvironment(place.env))
+  const transcript = await locateTranscript(folder, place.cwd, mustBeId(conversation), {
+    everywhere: true,
+  })
+  if (transcript === null) {
+    throw new BalletError({
+      code: 'state.missing',
+      message: `Claude Code has no record of the conversation ${conversation} in ${folder}.`,
+      hint: 'It never got a message, or its record was removed. The session goes on in a new conversation.',
+    })
+  }
+  const beside = join(dirname(transcript), conversation)
+  const found: StateFile[] = [{ path: transcript, name: `${conversation}.jsonl` }]
+  for (const name of FOLDERS) {
+    await addFiles(join(beside, name), `${conversation}/${name}`, found)
+  }
+  return found
+}
+
+async function addFiles(folder: string, name: string, found: StateFile[]): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  for (const entry of entries) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) await addFiles(path, `${name}/${entry.name}`, found)
+    else if (entry.isFile()) found.push({ path, name: `${name}/${entry.name}` })
+  }
+}
+
+/**
+ * Puts the files where the runtime looks for them when it runs in `place.cwd`, and gives where they are now; the
+ * transcript comes last, so that there is no conversation until all of it is there. A record of the same conversation
+ * that stands there is replaced: what was stored is what the session knows of it.
+ */
+export async function restoreState(
+  conversation: string,
+  files: readonly StateFile[],
+  place: RuntimePlace,
+): Promise<StateFile[]> {
+  const folder = configFolder(launchEnvironment(place.env))
+  const slug = slugOf(await realpath(place.cwd))
+  const target = join(folder, 'projects', slug)
+  const transcript = `${mustBeId(conversation)}.jsonl`
+  const names = new Set(files.map(({ name }) => name))
+  const isOwn = [...names].every(
+    (name) => name === transcript || name.startsWith(`${conversation}/`),
+  )
+  if (!isOwn || !names.has(transcript)) {
+    throw new BalletError({
+      code: 'state.corrupt',
+      message: `The stored state does not belong to the conversation ${conversation}.`,
+      hint: 'Resume without it: the session begins a new conversation.',
+    })
+  }
+  const restored: StateFile[] = []
+  const isLast = ({ name }: StateFile) => name === transcript
+  for (const file of [...files.filter((each) => !isLast(each)), ...files.filter(isLast)]) {
+    const path = join(target, file.name)
+    await putInPlace(file.path, path)
+    restored.push({ path, name: file.name })
+  }
+  return restored
+}
+
+/** Removes what the runtime keeps of a conversation, wherever it ran. Gives how many files that were. */
+export async function removeState(conversation: string, place: RuntimePlace): Promise<number> {
+  const projects = join(configFolder(launchEnvironment(place.env)), 'projects')
+  const id = mustBeId(conversation)
+  let count = 0
+  for (const slug of await readdir(projects).catch(() => [])) {
+    const inside: StateFile[] = []
+    await addFiles(join(projects, slug, id), id, inside)
+    const transcript = join(projects, slug, `${id}.jsonl`)
+    const isThere = await rm(transcript).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof Error && 'code' in error && isNotThere(error.code)) return false
+        throw error
+      },
+    )
+    if (!isThere && inside.length === 0) continue
+    await rm(join(projects, slug, id), { recursive: true, force: true })
+    count += inside.length + (isThere ? 1 : 0)
+  }
+  return count
+}
+
+function isNotThere(code: unknown): boolean {
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
+/** Whole or not at all, and on the disk. */
+async function putInPlace(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 })
+  const part = `${to}.ballet-part`
+  try {
+    await copyFile(from, part, constants.COPYFILE_FICLONE)
+    const handle = await open(part, 'r+')
+    try {
+      await handle.chmod(0o600)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(part, to)
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  }
+}
+
+/** It becomes part of a path. */
+function mustBeId(conversation: string): string {
+  if (/^[A-Za-z0-9-]+$/.test(conversation)) return conversation
+  throw new RangeError(`not the id of a conversation: ${JSON.stringify(conversation)}`)
+}
