@@ -191,6 +191,7 @@ export class AgentSlot {
     const life = this.#life
     if (life === null) return
     this.#handlers.changed(this)
+    life.isToldToEnd = true
     life.send({ type: 'shutdown' })
     life.after(limitMs, () => life.kill('did not end in time'))
     await life.ended
@@ -232,6 +233,7 @@ type LifeHandlers = {
 class AgentLife {
   readonly ended: Promise<void>
   denials = 0
+  isToldToEnd = false
   vitals: Vitals | null = null
   runtimes: readonly Runtime[] = []
   /** It takes work. */
@@ -282,7 +284,8 @@ class AgentLife {
     })
     process.onExit(({ code, reason }) => {
       const why = reason || (code === null ? 'was killed' : `exit code ${code}`)
-      this.#exit = this.#cause ?? `died (${why})`
+      const how = this.isToldToEnd && code === 0 ? 'ended in order' : `died (${why})`
+      this.#exit = this.#cause ?? how
       if (this.#closed) this.#finish(this.#exit)
       else this.after(LAST_WORDS_MS, () => this.#finish(this.#exit ?? 'died'))
     })

@@ -31,6 +31,10 @@ export class Tells {
     }
     const done = (before ?? Promise.resolve())
       .then(async () => this.#fleet.tell(lease, await this.#whole(tell)))
+      .catch((error: unknown) => {
+        // What comes after it for the same lease is told all the same.
+        this.#ports.log.error('an agent could not be told', { lease, type: message.type, error })
+      })
       .then(() => {
         if (this.#reading.get(lease) === done) this.#reading.delete(lease)
       })
