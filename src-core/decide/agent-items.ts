@@ -89,6 +89,9 @@ export function storePlainItems(lease: LeaseRow, { last, items, blobs }: Items):
   })
 }
 
+/** After these nothing can be delivered that could not be before; of events it is the end of a turn. */
+const quiet: ReadonlySet<AgentItem['type']> = new Set(['event', 'workspace', 'pushed'])
+
 const mustLast = (item: AgentItem) => item.type !== 'event' || lastingEvents.has(item.event.kind)
 
 /** What an agent's items do to the rows, and the events that Core adds to theirs, in order. */
@@ -102,7 +105,7 @@ export function takeItems(
   for (const blob of batch.blobs) fold.draft.blob(blob)
   for (const item of batch.items) fold.take(item)
   sendAnswers(fold.draft, ids)
-  if (state.takesMore && !fold.ended && !fold.hold) fold.draft.deliver(ids)
+  if (state.takesMore && !fold.ended && fold.frees) fold.draft.deliver(ids)
   sayWhatIsAsked(fold.draft)
   return {
     answer: { draft: fold.draft, ended: fold.ended, running: fold.running },
@@ -148,8 +151,8 @@ function afterTurn(
 class ItemFold {
   readonly draft: SessionDraft
   ended = false
-  /** Queued inputs wait for a person: what was asked for last could not be done. */
-  hold = false
+  /** Something came after which what is queued may be delivered, and nothing after that which makes it wait for a person. */
+  frees = false
   running: RunningTurn | null
   readonly #state: ItemsState
   readonly #now: Instant
@@ -172,6 +175,7 @@ class ItemFold {
 
   take(item: AgentItem): void {
     const { draft } = this
+    if (!quiet.has(item.type)) this.frees = true
     switch (item.type) {
       case 'event':
         this.#event(item, item.at)
@@ -266,6 +270,7 @@ class ItemFold {
     const { session } = draft
     const { running } = this
     this.running = null
+    this.frees = true
     const told = this.#turnEvents.some(({ kind, turn }) => kind === 'cost' && turn === event.turn)
     const before = running?.costBefore ?? (told ? 0 : session.costUsd)
     draft.set({
@@ -286,7 +291,7 @@ class ItemFold {
     if (session.state !== 'working') return
     draft.move('waiting', ...afterTurn(event, standingReason(draft.session)))
     sendAnswers(draft, this.#ids)
-    if (event.reason === 'completed' && !this.hold) moveOn(draft)
+    if (event.reason === 'completed') moveOn(draft)
     else draft.set({ outcome: null })
   }
 
@@ -304,7 +309,10 @@ class ItemFold {
     if (turnCut) draft.move('waiting', cause, `${answer} a message to go on.`)
     else draft.move('waiting', ...standingReason(draft.session))
     draft.set({ queuedAt: null })
-    if (pending === 'interrupt') draft.set({ pending: null })
+    if (pending !== 'interrupt') return
+    // The agent died before the turn began that was to be interrupted: it must not begin now.
+    draft.set({ pending: null })
+    this.frees = draft.queued.some(({ inputKind }) => inputKind === 'interrupt')
   }
 
   #delivered(which: (input: SessionDraft['inputs'][number]) => boolean, steer = false): void {
@@ -331,7 +339,7 @@ class ItemFold {
     if (interrupted) draft.set({ pending: null })
     // Who interrupted without a word did not want it done.
     const message = draft.queued.some(({ inputKind }) => inputKind === 'interrupt')
-    if (interrupted && !message) this.hold = true
+    if (interrupted && !message) this.frees = false
   }
 
   #refused(item: Extract<AgentItem, { type: 'refused' }>): void {
@@ -341,7 +349,7 @@ class ItemFold {
       return
     }
     // Nothing more is done for a person who wanted it to end.
-    this.hold = true
+    this.frees = false
     refuseFinish(draft, item.refusal, item.at)
   }
 

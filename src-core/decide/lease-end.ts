@@ -78,9 +78,10 @@ export function loseLease(
       'resuming',
       before.turnCut && !running && before.reason !== '' ? before.reason : what,
     )
+    const isNotBegun = before.pending === 'interrupt' && before.state === 'working' && !running
     draft.set({
       queuedAt: now,
-      pending: before.pending === 'finish' ? 'finish' : null,
+      pending: before.pending === 'finish' || isNotBegun ? before.pending : null,
     })
   }
   return { answer: draft, change: draft.change() }

@@ -22,8 +22,10 @@ export class PendingWatch {
     for (const { table, id } of deletes) if (table === 'session') this.#forget(id)
   }
 
-  #see({ id, leaseId, pending }: SessionRow): void {
-    if (leaseId === null || pending === null) {
+  #see({ id, leaseId, pending, state }: SessionRow): void {
+    // One that is brought back is interrupted by not beginning what was to be interrupted.
+    const isLater = pending === 'interrupt' && state !== 'working'
+    if (leaseId === null || pending === null || isLater) {
       this.#forget(id)
       return
     }

@@ -14,6 +14,8 @@ import {
 
 const inputId = (last: string) => InputId.parse(`01930000-0000-7000-9000-${last.padStart(12, '0')}`)
 
+const NO_USAGE = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+
 test('messages of a turn are held until its end, then delivered in order as one', async () => {
   const core = await startTestCore()
   const { client } = core
@@ -327,6 +329,47 @@ test('what the runtime certainly did not take is delivered again, under another 
   agent.item({ type: 'undelivered', delivery: again?.id ?? first.id, fate: 'unknown', reason: '?' })
   await inState(core, ticket.key, 'waiting')
   expect((await core.client.sessions.inputs({ ref: ticket.key })).at(-1)?.state).toBe('unknown')
+})
+
+test('what a person stopped waits for a word of theirs, whatever else the agent tells', async () => {
+  const core = await startTestCore()
+  const { ticket, agent } = await waiting(core)
+  await core.client.sessions.send({ ref: ticket.key, text: 'hello' })
+  const [, first] = await deliveries(agent, 2)
+  if (first === undefined) throw new Error('no delivery')
+  await core.client.sessions.interrupt({ ref: ticket.key })
+  agent.item({ type: 'undelivered', delivery: first.id, fate: 'never', reason: 'interrupted' })
+  await inState(core, ticket.key, 'waiting')
+  agent.event({ kind: 'cost', usage: NO_USAGE, costUsd: 0.6 })
+  await settle()
+  expect(agent.heard('input.deliver')).toHaveLength(2)
+  await core.client.sessions.send({ ref: ticket.key, text: 'go on' })
+  expect((await deliveries(agent, 3))[2]?.text).toBe('hello\n\ngo on')
+})
+
+test('an interrupt outlives the agent that was to begin the turn', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  await core.client.sessions.send({ ref: ticket.key, text: 'hello' })
+  const [, first] = await deliveries(agent, 2)
+  if (first === undefined) throw new Error('no delivery')
+  await core.client.sessions.interrupt({ ref: ticket.key })
+  agent.die()
+  await inState(core, ticket.key, 'resuming')
+  core.clock.turn(1_000)
+  const next = await until('the next agent', () => {
+    const latest = core.launcher.agent('agent-1')
+    return latest !== agent && latest.heard('session.start').length === 1 && latest
+  })
+  // A resume that takes its time is no interrupt that is not obeyed.
+  core.clock.turn(10_000)
+  next.item({ type: 'undelivered', delivery: first.id, fate: 'never', reason: 'the agent died' })
+  next.ready()
+  await inState(core, ticket.key, 'waiting')
+  await settle()
+  expect(next.heard('input.deliver')).toEqual([])
+  await core.client.sessions.send({ ref: ticket.key, text: 'go on' })
+  expect((await deliveries(next, 1))[0]?.text).toContain('hello\n\ngo on')
 })
 
 test('nothing is handed over while it is open what came of the delivery before', async () => {
