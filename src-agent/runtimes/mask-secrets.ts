@@ -1,4 +1,6 @@
-const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL/i
+const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|(^|_)(PASS|PAT)$/i
+/** The account and the password of an address, whatever the variable is called. */
+const ACCOUNT = /:\/\/([^\s/:@]*):([^\s/@]+)@/g
 const SHORTEST_SECRET = 8
 
 /** Replaces the values of secret variables by their names, in whole texts and in streams of pieces. */
@@ -6,10 +8,18 @@ export class SecretMask {
   /** Longest first, so that a value that holds another one is replaced as a whole. */
   readonly #secrets: readonly { value: string; shown: string }[]
 
-  /** Takes the variables whose names look secret and whose values are at least eight characters long. */
+  /**
+   * Takes the variables whose names look secret and whose values are at least eight characters long, and the passwords
+   * of addresses in all of them.
+   */
   constructor(env: Readonly<Record<string, string>>) {
     const secrets = new Map<string, string>()
     for (const [name, value] of Object.entries(env)) {
+      for (const [, account = '', password = ''] of value.matchAll(ACCOUNT)) {
+        // Short ones are ordinary words elsewhere.
+        if (password.length >= SHORTEST_SECRET) secrets.set(password, `[${name}]`)
+        else secrets.set(`://${account}:${password}@`, `://${account}:[${name}]@`)
+      }
       if (!SECRET_NAME.test(name) || value.length < SHORTEST_SECRET) continue
       secrets.set(value, `[${name}]`)
       secrets.set(JSON.stringify(value).slice(1, -1), `[${name}]`)

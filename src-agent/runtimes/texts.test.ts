@@ -43,6 +43,23 @@ describe('masking secrets', () => {
     expect(mask.mask('short /home/somebody')).toBe('short /home/somebody')
   })
 
+  it('knows more names, and the password of an address under any name', () => {
+    const more = new SecretMask({
+      MYSQL_PASS: 'pass-12345',
+      GPG_PASSPHRASE: 'phrase-12345',
+      GITHUB_PAT: 'pat-12345678',
+      COMPASS: 'north-north-west',
+      DATABASE_URL: 'postgres://ada:long-password@db/shop',
+      REDIS: 'redis://:word@cache',
+    })
+    const text = 'pass-12345 phrase-12345 pat-12345678 north-north-west'
+    expect(more.mask(text)).toBe('[MYSQL_PASS] [GPG_PASSPHRASE] [GITHUB_PAT] north-north-west')
+    expect(more.mask('to postgres://ada:long-password@db/shop')).toBe(
+      'to postgres://ada:[DATABASE_URL]@db/shop',
+    )
+    expect(more.mask('a word to redis://:word@cache')).toBe('a word to redis://:[REDIS]@cache')
+  })
+
   it('finds a value that arrives in pieces of any size', () => {
     const whole = 'before k-12345678 and k-12345678-more and k-1234 after.'
     for (let size = 1; size <= whole.length; size += 1) {

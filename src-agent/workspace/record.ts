@@ -1,4 +1,4 @@
-import { lstat, readFile, rename, writeFile } from 'node:fs/promises'
+import { lstat, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 
@@ -41,7 +41,14 @@ export async function readRecord(workspaceDir: string): Promise<WorkspaceRecord 
 
 export async function writeRecord(workspaceDir: string, record: WorkspaceRecord): Promise<void> {
   const file = join(workspaceDir, '.git', FILE)
-  await writeFile(`${file}.new`, `${JSON.stringify(record)}\n`)
+  const handle = await open(`${file}.new`, 'w')
+  try {
+    await handle.writeFile(`${JSON.stringify(record)}\n`)
+    // The name must never stand for a file whose content is still to come: what was pushed is known by it alone.
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
   await rename(`${file}.new`, file)
 }
 

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type { AgentId } from '../../src-shared/ids.ts'
 import type { Log } from '../ports.ts'
@@ -15,10 +14,25 @@ export function logOutput(
     const input = outputs[name]
     if (input === null) continue
     input.on('error', (error) => log.debug('the output of an agent broke', { agent, error }))
-    createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
-      const text = line.slice(0, LINE_LIMIT)
+    readLines(input, (text) => {
       if (name === 'stderr') log.warn('an agent printed', { agent, text })
       else log.info('an agent printed', { agent, text })
     })
   }
+}
+
+/** Lines of a stream, of each no more than its beginning; what follows that is not kept while it comes. */
+function readLines(input: Readable, onLine: (text: string) => void): void {
+  let begun = ''
+  const end = () => {
+    if (begun !== '') onLine(begun.replace(/\r$/, ''))
+    begun = ''
+  }
+  input.setEncoding('utf8').on('data', (piece: string) => {
+    for (const [index, part] of piece.split('\n').entries()) {
+      if (index > 0) end()
+      if (begun.length < LINE_LIMIT) begun += part.slice(0, LINE_LIMIT - begun.length)
+    }
+  })
+  input.on('end', end)
 }
