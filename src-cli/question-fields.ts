@@ -26,7 +26,7 @@ export function questionFields(question: Question): (readonly [string, string])[
 }
 
 /** Where an answer is on its way to the session. */
-export function delivery({ state, input, undoUntil }: Question): string {
+function delivery({ state, input, undoUntil }: Question): string {
   if (state !== 'answered') return ''
   if (undoUntil !== null) return `held until ${undoUntil}`
   return input === null ? 'when the other questions of its turn are answered' : `input ${input}`

@@ -28,6 +28,16 @@ describe('describeEvent', () => {
         input: '{}',
       }),
     ).toBe('▸ Bash npm test')
+    expect(
+      text({
+        kind: 'tool.call',
+        callId: 'c2',
+        name: 'mcp__ballet__ask_question',
+        toolKind: 'mcp',
+        title: 'ballet: ask question: Which?',
+        input: '{}',
+      }),
+    ).toBe('▸ ballet: ask question: Which?')
     expect(text(result({ output: 'one\ntwo\n' }))).toBe('  one\n  two')
     expect(text(result({}))).toBe('')
     expect(text(result({ output: 'no', status: 'error' }))).toBe('  no\n  error')

@@ -40,7 +40,7 @@ function describeBody(event: EventBody, options: TextOptions): TextLine[] {
     case 'assistant.thinking':
       return block(event.text, 'quiet', cut(event))
     case 'tool.call':
-      return [line(`▸ ${oneLine(event.name)} ${oneLine(event.title)}`.trimEnd(), 'accent')]
+      return [line(`▸ ${describeCall(event)}`, 'accent')]
     case 'tool.result':
       return describeResult(event, options)
     case 'todo':
@@ -110,6 +110,16 @@ function said({ text, images }: { text: string; images?: readonly unknown[] | un
   const count = images?.length ?? 0
   const shown = count === 0 ? '' : `[${count} ${count === 1 ? 'image' : 'images'}]`
   return [fitted(oneLine(text), SAID_CELLS), shown].filter((part) => part !== '').join(' ')
+}
+
+/** The title of a call to a server of tools names the tool already, more readably. */
+function describeCall({
+  name,
+  toolKind,
+  title,
+}: Extract<EventBody, { kind: 'tool.call' }>): string {
+  const what = oneLine(title)
+  return toolKind === 'mcp' && what !== '' ? what : `${oneLine(name)} ${what}`.trimEnd()
 }
 
 function describeResult(

@@ -7,7 +7,6 @@ import { type Context, notEmpty, textOrStdin } from '../context.ts'
 import { describeFailure, UsageError } from '../failures.ts'
 import { oneLine } from '../plain-text.ts'
 import type { CommandRunner } from '../program.ts'
-import { delivery } from '../question-fields.ts'
 import { parsed } from '../values.ts'
 
 type ListOptions = { ticket?: string; session?: string; state?: AssumptionState }
@@ -98,7 +97,7 @@ async function overturnAnswer(
   print.made(
     'question',
     overturned,
-    `${overturned.key}: overturned (delivery: ${delivery(overturned)})`,
+    `${overturned.key}: overturned; the session gets the correction.`,
   )
 }
 

@@ -116,7 +116,8 @@ it('decline, undo and send-now do what they say', async () => {
     { ref: 'SHOP-1-Q2', text: 'as you like', sendNow: true },
   ])
   expect([...undo.calls, ...sendNow.calls]).toEqual([{ ref: 'SHOP-1-Q2' }, { ref: 'SHOP-1-Q2' }])
-  expect(world.out()).toContain('held until 2026-01-02T03:04:10.000Z')
+  expect(world.out()).toContain('It can be taken back until 2026-01-02T03:04:10.000Z')
+  expect(world.out()).toContain('What is answered of the turn of SHOP-1-Q2 is on its way.')
   expect(world.out()).toContain('SHOP-1-Q2 is open again.')
 })
 

@@ -7,7 +7,6 @@ import { notEmpty, textOrStdin } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { oneLine } from '../plain-text.ts'
 import type { CommandRunner } from '../program.ts'
-import { delivery } from '../question-fields.ts'
 import { parsed, parsedNumber } from '../values.ts'
 
 const REFERENCE = 'its key, its id or the beginning of it'
@@ -82,7 +81,7 @@ export function addQuestionCommands(program: Command, run: CommandRunner): void 
         const sent = await ask((client, limit) =>
           client.questions.sendNow({ ref, commandId: world.uuid() }, limit),
         )
-        print.made('question', sent, `${sent.key} is on its way: ${delivery(sent)}.`)
+        print.made('question', sent, `What is answered of the turn of ${sent.key} is on its way.`)
       }),
     )
 
@@ -201,5 +200,14 @@ function deliveredAs({ sendNow, resume }: Delivered) {
 
 function told(question: Question): string {
   const { key, answer } = question
-  return `${key}: ${oneLine(answer?.text ?? '')} (delivery: ${delivery(question)})`
+  return `${key}: ${oneLine(answer?.text ?? '')}\n${onItsWay(question)}`
+}
+
+function onItsWay({ key, state, input, undoUntil }: Question): string {
+  if (state === 'answered' && undoUntil !== null) {
+    return `It can be taken back until ${undoUntil}: ballet question undo ${key}`
+  }
+  return input === null
+    ? `It is delivered with the other answers of its turn; now with: ballet question send-now ${key}`
+    : 'It is the next message of its session.'
 }
