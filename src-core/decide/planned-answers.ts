@@ -7,6 +7,7 @@ import { changeOf } from './change.ts'
 import type { QuestionDecision, QuestionState } from './question-answers.ts'
 import {
   type NoAnswer,
+  placeOfEvent,
   type RunFigures,
   reachPerson,
   sayWhatIsAsked,
@@ -59,6 +60,7 @@ export function planQuestion(
     reason: '',
     ...(durationMs === undefined ? {} : { durationMs }),
     ...(costUsd === undefined ? {} : { costUsd }),
+    ...placeOfEvent(draft, question),
   })
   const row = settleAnswer(draft, {
     ...question,

@@ -15,6 +15,7 @@ export const OPEN_LIMIT = 100
 const END_TURN = 'End your turn now; the answer arrives as the next message.'
 
 const ASKS = 'waits for an answer: '
+const TRIES = 'the planner tries: '
 
 /** How many keys a session's reason names. */
 const NAMED = 3
@@ -169,13 +170,13 @@ export function reachPerson(
     verified: citations.length > 0 && citations.every(({ verified }) => verified),
     reason,
     ...figures,
-    ...inEnding(draft, row),
+    ...placeOfEvent(draft, row),
   })
   return reached
 }
 
 /** An event of a question belongs to its turn while that runs; afterwards it is told between turns. */
-function inEnding(draft: SessionDraft, { turn }: QuestionRow): { turn?: number } {
+export function placeOfEvent(draft: SessionDraft, { turn }: QuestionRow): { turn?: number } {
   const { turnStartedAt, turn: last } = draft.session
   return turn !== null && turnStartedAt !== null && turn === last ? { turn } : {}
 }
@@ -203,7 +204,7 @@ export function settleAnswer(
     citations: answer.citations,
     declined: answer.declined,
     ...overturns,
-    ...inEnding(draft, row),
+    ...placeOfEvent(draft, row),
   })
   draft.domain({
     kind: 'question.answered',
@@ -262,10 +263,15 @@ export function withdrawQuestions(
 /** A session that waits says for which answers, unless it has more to say. */
 export function sayWhatIsAsked(draft: SessionDraft): void {
   const { state, reason } = draft.session
-  if (state !== 'waiting' || (reason !== '' && !reason.startsWith(ASKS))) return
-  const keys = draft.openQuestions.map(({ key }) => key)
-  const more = keys.length > NAMED ? ` and ${keys.length - NAMED} more` : ''
-  const next = keys.length === 0 ? '' : `${ASKS}${keys.slice(0, NAMED).join(', ')}${more}`
+  const isOurs = reason === '' || reason.startsWith(ASKS) || reason.startsWith(TRIES)
+  if (state !== 'waiting' || !isOurs) return
+  const open = draft.openQuestions
+  const ofPerson = open.filter(({ heldBy }) => heldBy === 'person')
+  const named = ofPerson.length === 0 ? open : ofPerson
+  const more = named.length > NAMED ? ` and ${named.length - NAMED} more` : ''
+  const keys = named.slice(0, NAMED).map(({ key }) => key)
+  const asks = ofPerson.length > 0
+  const next = open.length === 0 ? '' : `${asks ? ASKS : TRIES}${keys.join(', ')}${more}`
   if (next === reason) return
-  draft.set({ reason: next, hint: next === '' ? '' : 'Answer in the inbox, or send a message.' })
+  draft.set({ reason: next, hint: asks ? 'Answer in the inbox, or send a message.' : '' })
 }

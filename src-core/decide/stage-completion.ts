@@ -25,12 +25,17 @@ export function completeStage(
     at,
   )
   draft.domain({ kind: 'stage.completed', subject: draft.session.id, data: { outcome } })
-  if (isCurrent) draft.set({ outcome, outcomeText: summary })
+  if (isCurrent) draft.set({ outcome, outcomeText: shortened(summary) })
   const [question] = draft.openQuestions
   return question === undefined
     ? 'Noted. End your turn now.'
     : `Noted, but ${question.key} is open: its answer comes first, as the next message. Complete the stage again after it. End your turn now.`
 }
+
+/** In UTF-16 code units; the timeline has the whole. */
+const REASON = 1_000
+
+const shortened = (text: string) => (text.length > REASON ? `${text.slice(0, REASON - 1)}…` : text)
 
 /**
  * The turn in which the agent completed its stage ended in order, and nothing is left to be given to it: the ticket

@@ -7,7 +7,7 @@ import { type Committer, receiptOf } from '../commit/committer.ts'
 import { changeOf, MIRROR_REMOVE, TICKET_DELETE } from '../decide/change.ts'
 import { checkTicketDeletion, deleteTicket } from '../decide/tickets.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import { REMOVE_PROBE_MS } from '../limits.ts'
+import { REAP_PROBE_MS, REMOVE_PROBE_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import type { ViewJoins } from '../project/view-joins.ts'
 import type { Reaping } from '../sessions/reaping.ts'
@@ -39,6 +39,8 @@ async function removeTicket(parts: EffectParts, entry: OutboxEntry): Promise<Res
     const emptied = await removeWorkspace(parts, session)
     if (!emptied.ok) return giveUp(parts, entry, emptied)
   }
+  const ended = await endPlanner(parts, id)
+  if (!ended.ok) return giveUp(parts, entry, ended)
   const { command } = entry.data
   const removed = await parts.committer.transact<Ticket>(
     async (read) => {
@@ -82,6 +84,20 @@ async function removeTicket(parts: EffectParts, entry: OutboxEntry): Promise<Res
       : receiptOf('tickets.delete', CommandId.parse(command), Ticket),
   )
   return removed.ok ? removed : giveUp(parts, entry, removed)
+}
+
+/** Ends what the planner still runs for the ticket; with its questions goes what knows of it. */
+async function endPlanner(
+  { ports, fleet }: EffectParts,
+  ticketId: TicketId,
+): Promise<Result<unknown>> {
+  const rows = await ports.storage.rows({
+    table: 'question',
+    where: { ticketId, planner: ['runs', 'left'] },
+  })
+  if (rows.length === 0) return accept(undefined)
+  const markers = rows.map(({ sessionId, nonce }) => ({ session: sessionId, nonce }))
+  return fleet.ask({ kind: 'reap', markers }, REAP_PROBE_MS)
 }
 
 async function removeWorkspace(

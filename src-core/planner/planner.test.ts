@@ -323,6 +323,15 @@ test('a restart while it ran takes the question from it, and ends what it left',
   })
 })
 
+const reapings = (core: TestCore) =>
+  core.launcher.launched.flatMap(({ fake }) =>
+    fake
+      .heard('probe')
+      .flatMap(({ probe }) =>
+        probe.kind === 'reap' ? probe.markers.map(({ nonce }) => nonce) : [],
+      ),
+  )
+
 /** The planner's run answers only when the test lets it. */
 function heldRun(core: TestCore) {
   return until('the run', () => {
@@ -343,6 +352,11 @@ test('a person who answers while it tries is first; an undone answer does not gi
   await asked(core, 1)
   const run = await heldRun(core)
   await client.questions.answer({ ...Q1, text: 'red', undoMs: 5_000 })
+  const { marker } = await until(
+    'its marker',
+    () => runs(core)[0]?.probe as PlannerProbe | undefined,
+  )
+  await until('the order to end it', () => reapings(core).includes(marker.nonce))
   say(run, found())
   await until('the run to be over', async () => {
     const row = await client.questions.show(Q1)
@@ -430,4 +444,28 @@ test('a project switches it off for itself, or names no sources', async () => {
     'the project names no sources for the planner',
   ])
   expect(runs(core)).toEqual([])
+})
+
+test('deleting a ticket ends what the planner still runs for it', async () => {
+  const core = await planning(() => undefined, { agents: 1 })
+  const { client } = core
+  const { agent } = await asked(core, 1)
+  const { probe } = await until('the run', () => runs(core)[0])
+  await client.sessions.stop({ ref: 'SHOP-1' })
+  await until('the stop', () => agent.heard('session.stop').length === 1)
+  agent.end('stopped')
+  await inState(core, 'SHOP-1', 'parked')
+  await client.tickets.delete({ ref: 'SHOP-1' })
+  expect(reapings(core)).toContain((probe as PlannerProbe).marker.nonce)
+})
+
+test('a session says that the planner tries, then that it waits for an answer', async () => {
+  const core = await planning(() => undefined)
+  await asked(core, 1)
+  const reason = async () => (await core.client.sessions.show({ ref: 'SHOP-1' })).reason
+  expect(await reason()).toBe('the planner tries: SHOP-1-Q1')
+  const { fake, id } = await heldRun(core)
+  say({ fake, id }, found({ result: { undecided: 'nothing is said' } }))
+  await reached(core)
+  expect(await reason()).toBe('waits for an answer: SHOP-1-Q1')
 })

@@ -5,7 +5,7 @@ import type { Committed, Committer } from '../commit/committer.ts'
 import { type Plan, planQuestion } from '../decide/planned-answers.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import { PLANNER_RUNS, RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
+import { PLANNER_RUNS, REAP_PROBE_MS, RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import { loadFacts } from '../sessions/session-facts.ts'
 import type { QuestionRow } from '../storage/rows.ts'
@@ -30,7 +30,8 @@ export class Planner {
   readonly #fleet: Fleet
   readonly #known = new Set<string>()
   #queue: Queued[] = []
-  #running = 0
+  /** Those that run, and whether their end is asked for before they are done. */
+  readonly #running = new Map<string, { ends: boolean }>()
   #stopped = false
 
   constructor(ports: Ports, parts: { committer: Committer; fleet: Fleet }) {
@@ -64,12 +65,15 @@ export class Planner {
     this.#queue = []
   }
 
-  #see({ id, planner, state, heldBy }: QuestionRow): void {
+  #see(row: QuestionRow): void {
+    const { id, planner, state, heldBy } = row
     if (planner !== 'runs') {
       this.#known.delete(id)
       return
     }
-    if (this.#stopped || this.#known.has(id) || state !== 'open' || heldBy !== 'planner') return
+    const isWanted = state === 'open' && heldBy === 'planner'
+    if (!isWanted) this.#endRun(row)
+    if (this.#stopped || this.#known.has(id) || !isWanted) return
     this.#known.add(id)
     const { clock, settings } = this.#ports
     const limitMs = settings.current.planner.limitSeconds * 1_000
@@ -82,6 +86,21 @@ export class Planner {
     this.#next()
   }
 
+  /** Somebody was quicker: what still runs costs money and helps nobody. */
+  #endRun({ id, sessionId, nonce }: QuestionRow): void {
+    const running = this.#running.get(id)
+    if (running === undefined || running.ends) return
+    running.ends = true
+    const markers = [{ session: sessionId, nonce }]
+    void this.#fleet.ask({ kind: 'reap', markers }, REAP_PROBE_MS).then((found) => {
+      if (found.ok) return
+      this.#ports.log.warn('a run of the planner goes on in vain', {
+        question: id,
+        ...found.refusal,
+      })
+    })
+  }
+
   #giveUp(queued: Queued): void {
     this.#queue = this.#queue.filter((other) => other !== queued)
     const { limitSeconds } = this.#ports.settings.current.planner
@@ -92,13 +111,13 @@ export class Planner {
   }
 
   #next(): void {
-    if (this.#stopped || this.#running >= PLANNER_RUNS) return
+    if (this.#stopped || this.#running.size >= PLANNER_RUNS) return
     const next = this.#queue.shift()
     if (next === undefined) return
     next.cancel()
-    this.#running += 1
+    this.#running.set(next.id, { ends: false })
     void this.#run(next).finally(() => {
-      this.#running -= 1
+      this.#running.delete(next.id)
       this.#next()
     })
     this.#next()
