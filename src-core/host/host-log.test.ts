@@ -87,6 +87,15 @@ describe("the host's log", () => {
     expect(lines()).toHaveLength(2)
   })
 
+  it('is put aside while the host runs, too', () => {
+    const log = createHostLog(base)
+    for (let count = 0; count < 700; count += 1) log.info('x'.repeat(10_000), { count })
+    const before = lines()
+    expect(before.length).toBeLessThan(300)
+    expect(before.at(-1)?.count).toBe(699)
+    expect(readFileSync(join(logs, 'host.1.log'), 'utf8').length).toBeGreaterThan(5_000_000)
+  })
+
   it('goes to the standard error where it cannot be written', () => {
     writeFileSync(logs, 'a file in the way')
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)

@@ -6,7 +6,7 @@ import { layOut } from './data-folder.ts'
 import { makeFolder } from './make-folder.ts'
 import { maskText, maskValue } from './mask.ts'
 
-/** A log of this size is put aside at the next start. */
+/** A log of this size is put aside. */
 const ROTATE_BYTES = 5 * 1024 * 1024
 
 /** What waits while the disk is full; more than this is not kept. */
@@ -55,12 +55,33 @@ function open(folder: string): pino.Logger {
       if (!isTold) process.stderr.write(`Ballet cannot write its log: ${error.message}\n`)
       isTold = true
     })
-    return pino(options, file)
+    return pino(options, rotating(file, folder))
   } catch (error) {
     process.stderr.write(`Ballet cannot write its log in ${folder}: ${String(error)}\n`)
     return pino({ ...options, level: 'warn' }, pino.destination({ dest: 2, sync: true }))
   }
 }
+
+/** Writes to the file, and to a new one when it has grown large; where it cannot be put aside it grows on. */
+function rotating(file: ReturnType<typeof pino.destination>, folder: string) {
+  let bytes = sizeOf(join(folder, 'host.log'))
+  return {
+    write(line: string): void {
+      file.write(line)
+      bytes += Buffer.byteLength(line)
+      if (bytes < ROTATE_BYTES) return
+      try {
+        rotate(folder)
+        file.reopen(join(folder, 'host.log'))
+      } catch (error) {
+        process.stderr.write(`Ballet cannot put its log aside: ${String(error)}\n`)
+      }
+      bytes = 0
+    },
+  }
+}
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
 function rotate(folder: string): void {
   const files = NAMES.map((name) => join(folder, name))
