@@ -413,3 +413,41 @@ test('a body of 1 MB is kept whole', async () => {
   const [input] = await core.client.sessions.inputs({ ref: ticket.key })
   expect(input?.text).toBe(`Add a button\n\n${body}`)
 })
+
+test('the text of a deleted ticket is nowhere any more, not even in what commands answered', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { client } = core
+  await client.projects.add({ name: 'Shop', repo: '/srv/shop.git' })
+  const add = (title: string, n: string) =>
+    client.tickets.add({
+      ...{ project: 'Shop', title, body: `word-${title}` },
+      commandId: command(n),
+    })
+  const gone = await add('gone', '91')
+  await add('stays', '92')
+  await client.tickets.edit({ ref: gone.key, priority: 1, commandId: command('93') })
+  await client.tickets.delete({ ref: gone.key, commandId: command('94') })
+  const answers = await Promise.all(
+    ['91', '92', '93', '94'].map((n) => core.storage.receipt(command(n))),
+  )
+  expect(answers.map((answer) => answer !== undefined)).toEqual([false, true, false, true])
+  expect(JSON.stringify(answers)).not.toContain('word-gone')
+  expect(JSON.stringify(answers)).toContain('word-stays')
+})
+
+test('the password of a repository is kept and shown nowhere', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { client } = core
+  const repo = 'https://ada:open-sesame@example.org/shop.git'
+  const project = await client.projects.add({ name: 'Shop', repo })
+  expect(project.repo).toBe('https://ada:***@example.org/shop.git')
+  // What a form got it gives back.
+  await client.projects.edit({ ref: 'Shop', repo: project.repo, permission: 'ask' })
+  expect(await core.storage.rows({ table: 'project' })).toMatchObject([{ repo, permission: 'ask' }])
+  const { changes } = await client.records.follow({ waitMs: 0 })
+  expect(JSON.stringify([changes, await client.projects.list()])).not.toContain('open-sesame')
+  core.launcher.answer = () => ({ kind: 'remote', branch: 'main', commit: 'c'.repeat(40) })
+  expect(await refusalOf(client.projects.edit({ ref: 'Shop', branch: 'none' }))).toMatchObject({
+    message: expect.stringContaining('https://ada:***@'),
+  })
+})

@@ -13,8 +13,10 @@ import {
   type EditState,
   editProject,
   freeProjectName,
+  isElsewhere,
 } from '../decide/projects.ts'
 import { REMOTE_PROBE_MS } from '../limits.ts'
+import { viewRepo } from '../project/views.ts'
 import type { ProjectRow } from '../storage/rows.ts'
 import type { CallContext } from './context.ts'
 import { resolveProject } from './resolve.ts'
@@ -112,7 +114,8 @@ function remotePlace(
   project: ProjectRow,
   change: ProjectChange,
 ): Pick<Settings, 'repo' | 'branch'> | undefined {
-  const { repo = project.repo, branch = project.branch } = change
+  const { branch = project.branch } = change
+  const repo = isElsewhere(project, change) ? (change.repo ?? project.repo) : project.repo
   if (repo === project.repo && branch === project.branch) return undefined
   return { repo, ...(branch === null ? {} : { branch }) }
 }
@@ -131,7 +134,7 @@ export async function checkRemote(
   if (branch !== undefined && found.value.branch !== branch) {
     return refuse(
       'project.branch-unknown',
-      `The repository ${repo} has no branch ${JSON.stringify(branch)}.`,
+      `The repository ${viewRepo(repo)} has no branch ${JSON.stringify(branch)}.`,
       `Name a branch that it has, such as ${found.value.branch}.`,
     )
   }

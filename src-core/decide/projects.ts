@@ -3,6 +3,7 @@ import { type Instant, ProjectId } from '../../src-shared/ids.ts'
 import type { ProjectSettings } from '../../src-shared/records.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
+import { viewRepo } from '../project/views.ts'
 import type { ProjectRow, SessionRow, TicketRow } from '../storage/rows.ts'
 import { changeOf, type Decision, MIRROR_REMOVE } from './change.ts'
 import { folded } from './references.ts'
@@ -88,7 +89,11 @@ export function addProject(
     change: changeOf({
       puts: [{ table: 'project', row }],
       domain: [
-        { kind: 'project.added', subject: row.id, data: { name: row.name, repo: row.repo } },
+        {
+          kind: 'project.added',
+          subject: row.id,
+          data: { name: row.name, repo: viewRepo(row.repo) },
+        },
       ],
     }),
   })
@@ -108,7 +113,7 @@ export function changeProject(
     answer: row,
     change: changeOf({
       puts: [{ table: 'project', row }],
-      domain: [{ kind: 'project.changed', subject: row.id, data: { repo: row.repo } }],
+      domain: [{ kind: 'project.changed', subject: row.id, data: { repo: viewRepo(row.repo) } }],
     }),
   }
 }
@@ -120,8 +125,9 @@ export type EditState = {
   sessions: readonly SessionRow[]
 }
 
-const isElsewhere = (project: ProjectRow, { repo }: ProjectChange) =>
-  repo !== undefined && repo !== project.repo
+/** Whether another repository is named; the shown address of its own one is none. */
+export const isElsewhere = (project: ProjectRow, { repo }: ProjectChange) =>
+  repo !== undefined && repo !== project.repo && repo !== viewRepo(project.repo)
 
 /** Refuses another repository while work of a session may be in this one only, and a name that is taken. */
 export function checkProjectEdit(state: EditState, change: ProjectChange): Result<undefined> {
@@ -134,8 +140,8 @@ export function checkProjectEdit(state: EditState, change: ProjectChange): Resul
       return refuse(
         'project.in-use',
         isOver(open.state)
-          ? `The session of ${key} still has its workspace, and its work belongs to ${project.repo}.`
-          : `The session of ${key} is ${open.state}, and its work belongs to ${project.repo}.`,
+          ? `The session of ${key} still has its workspace, and its work belongs to ${viewRepo(project.repo)}.`
+          : `The session of ${key} is ${open.state}, and its work belongs to ${viewRepo(project.repo)}.`,
         'Finish the sessions of the project first, or make a project of the other repository.',
       )
     }
@@ -152,11 +158,13 @@ export function editProject(
   const free = checkProjectEdit(state, change)
   if (!free.ok) return free
   const { project, tickets, sessions } = state
-  const { env, branch: _, ...given } = change
+  const { env, branch: _, repo, ...given } = change
   const variables = { ...project.env, ...env }
   const row: ProjectRow = {
     ...project,
     ...definedOf(given),
+    // As it is shown, without its password, it is the same one.
+    ...(repo === undefined || !isElsewhere(project, change) ? {} : { repo }),
     branch: branch ?? project.branch,
     env: Object.fromEntries(
       Object.entries(variables).filter((entry): entry is [string, string] => entry[1] !== null),

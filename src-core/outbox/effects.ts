@@ -77,7 +77,8 @@ async function removeTicket(parts: EffectParts, entry: OutboxEntry): Promise<Res
       if (!decision.ok) return decision
       const answer = parts.joins.ticket(ticket)
       if (answer === undefined) return refuse('project.not-found', 'The project is gone already.')
-      return accept({ change: decision.value.change, answer })
+      // The answer outlives the ticket, for who asks again; its text does not.
+      return accept({ change: decision.value.change, answer: { ...answer, body: '' } })
     },
     command === undefined
       ? undefined

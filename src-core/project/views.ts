@@ -12,13 +12,18 @@ import type {
   TicketRow,
 } from '../storage/rows.ts'
 
+/** A repository as clients see it: without the password that its address may carry. */
+export function viewRepo(repo: string): string {
+  return repo.replace(/(:\/\/[^\s/:@]*):[^\s/@]+@/, '$1:***@')
+}
+
 /** A project as clients see it: of its environment only the names. */
 export function viewProject(row: ProjectRow): Project {
   return {
     id: row.id,
     key: row.key,
     name: row.name,
-    repo: row.repo,
+    repo: viewRepo(row.repo),
     branch: row.branch,
     runtime: row.runtime,
     permission: row.permission,

@@ -74,6 +74,7 @@ function write(sql: Statements, commit: Commit): Committed {
   for (const { table, row } of commit.puts) put(sql, table, { ...row }, change)
   for (const { table, id } of commit.deletes) {
     sql.run(`DELETE FROM ${tables[table].name} WHERE id = ?`, [id])
+    if (table === 'ticket') forgetAnswers(sql, id)
   }
   const events = commit.timeline.flatMap((append) => appendEvents(sql, append))
   if (commit.advance !== undefined) {
@@ -84,6 +85,12 @@ function write(sql: Statements, commit: Commit): Committed {
   }
   writeStreams(sql, commit, change)
   return { outcome: 'committed', change, rows: storedRows(sql, commit), events }
+}
+
+/** What commands answered of a ticket that is gone holds its text. */
+function forgetAnswers(sql: Statements, ticket: string): void {
+  const [id, ticketId] = ['id', 'ticketId'].map((name) => `json_extract(answer, '$.value.${name}')`)
+  sql.run(`DELETE FROM receipt WHERE ${id} = ? OR ${ticketId} = ?`, [ticket, ticket])
 }
 
 function put(sql: Statements, name: TableName, row: Record<string, unknown>, change: number): void {
