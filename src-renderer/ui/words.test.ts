@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { age, bytes, duration, elapsed, money, tokens } from './words.ts'
+import { age, bytes, countdown, duration, elapsed, money, tokens } from './words.ts'
 
 describe('how things are written', () => {
   it('durations', () => {
@@ -7,6 +7,7 @@ describe('how things are written', () => {
       [40, 400, 8_420, 9_960, 72_000, 60_000, 7_500_000, 3_600_000, 90_000_000].map(duration),
     ).toEqual(['40 ms', '0.4 s', '8.4 s', '10 s', '1 m 12 s', '1 m', '2 h 5 m', '1 h', '1 d 1 h'])
     expect([-5, 999, 61_000].map(elapsed)).toEqual(['0 s', '0 s', '1 m 1 s'])
+    expect([-5, 1, 372_000, 3_730_000].map(countdown)).toEqual(['0:00', '0:01', '6:12', '1:02:10'])
     expect([0, 59_000, 720_000, 7_200_000, 200_000_000].map(age)).toEqual([
       'now',
       'now',

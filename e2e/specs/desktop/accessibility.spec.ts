@@ -87,7 +87,7 @@ for (const scheme of ['light', 'dark'] as const) {
     await window.keyboard.press('d')
     expect(await serious(window), 'denying').toEqual([])
     await window.keyboard.press('Escape')
-    await page('Control+Shift+R', 'Requests')
+    await page('Control+Shift+R', 'Inbox')
 
     await window.keyboard.press('Control+Shift+F')
     expect(await serious(window), 'fleet').toEqual([])

@@ -89,7 +89,7 @@ function Calm({ isFiltered }: { isFiltered: boolean }) {
   })
   if (isFiltered) {
     return (
-      <div className="inbox-calm">
+      <div className="inbox-calm" tabIndex={-1}>
         <p>Nothing of this kind waits.</p>
         <button
           type="button"
@@ -102,7 +102,7 @@ function Calm({ isFiltered }: { isFiltered: boolean }) {
     )
   }
   return (
-    <div className="inbox-calm">
+    <div className="inbox-calm" tabIndex={-1}>
       <p className="inbox-calm-head">Nothing waits for you.</p>
       <p className="dim">
         {working === 0
@@ -177,16 +177,18 @@ function Open() {
     if (at >= 0 && shownId !== null) answered.current.delete(shownId)
     if (inboxView.getState().current !== shownId) inboxView.setState({ current: shownId })
   })
-  // The next one takes the focus of the one that was answered.
+  const wasShown = useRef(false)
+  // The next one takes the focus of the one that was answered; what comes by itself takes it from nothing else.
   useLayoutEffect(() => {
+    const isFirst = !wasShown.current
+    wasShown.current = true
     const active = document.activeElement
-    const isElsewhere = active !== document.body && root.current?.contains(active) === true
-    if (isElsewhere && active?.closest('.inbox-list, .inbox-filters') !== null) return
-    root.current
-      ?.querySelector<HTMLElement>(
-        shownId === null ? '.inbox-calm' : '.inbox-card :is([data-question], [data-request])',
-      )
-      ?.focus({ preventScroll: true })
+    const isBusy = active !== null && active !== document.body
+    if (isBusy && !isFirst && root.current?.closest('.pane')?.contains(active) !== true) return
+    if (isBusy && active.closest('.inbox-list, .inbox-filters') !== null) return
+    const place =
+      shownId === null ? '.inbox-calm' : '.inbox-card :is([data-question], [data-request])'
+    root.current?.querySelector<HTMLElement>(place)?.focus({ preventScroll: true })
   }, [shownId])
 
   const choose = (next: number, takesFocus: boolean) => {
