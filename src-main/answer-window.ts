@@ -43,6 +43,8 @@ export function createAnswerWindows(
       autoHideMenuBar: true,
       ...pageOptions(preload, { version, demoRequested: false }, nativeTheme.shouldUseDarkColors),
     })
+    // What the application's menu does, it does in the main window.
+    window.removeMenu()
     windows.set(asks, window)
     window.once('ready-to-show', () => bringToFront(window))
     window.on('closed', () => {
