@@ -29,7 +29,7 @@ test('a form holds what was saved, says so at its button, and keeps the focus', 
   await expect(window.getByRole('treeitem', { name: /Shop/u })).toBeVisible()
   await runByName(window, 'Edit this project')
   const form = window.getByRole('form', { name: 'Project' })
-  const permission = form.getByLabel('Permission')
+  const permission = form.getByLabel('Permission', { exact: true })
   const save = form.getByRole('button', { name: /^Save/u })
   const saved = form.getByRole('status').filter({ hasText: 'Saved.' })
 
@@ -40,11 +40,11 @@ test('a form holds what was saved, says so at its button, and keeps the focus', 
   await expect(save).toBeFocused()
   await expect(permission).toHaveValue('ask')
 
-  await form.getByLabel('Model').fill('opus')
+  await form.getByLabel('Model', { exact: true }).fill('opus')
   await expect(saved).toHaveCount(0)
   await window.keyboard.press('Enter')
   await expect(saved).toBeInViewport()
-  await expect(form.getByLabel('Model')).toBeFocused()
+  await expect(form.getByLabel('Model', { exact: true })).toBeFocused()
   expect(await client.projects.show({ ref: id })).toMatchObject({
     permission: 'ask',
     model: 'opus',

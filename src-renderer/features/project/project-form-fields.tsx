@@ -306,21 +306,23 @@ export function ProjectForm({
         isOpen={envNames.length > 0 || initial.repo !== ''}
         onChange={set}
       />
-      {refusal === null ? null : <RefusalNote refusal={refusal} />}
-      <div className="page-acts">
-        {/* Not disabled: a button that is loses the focus. */}
-        <button type="submit" className="btn btn-main" aria-disabled={busy}>
-          {act} <Key keys="Enter" />
-        </button>
-        <button type="button" className="btn" onClick={onCancel}>
-          Cancel
-        </button>
-        {checking === null ? null : <Checking since={checking} />}
-        {isSaved ? (
-          <span className="dim" role="status">
-            Saved.
-          </span>
-        ) : null}
+      <div className="form-acts">
+        {refusal === null ? null : <RefusalNote refusal={refusal} />}
+        <div className="page-acts">
+          {/* Not disabled: a button that is loses the focus. */}
+          <button type="submit" className="btn btn-main" aria-disabled={busy}>
+            {act} <Key keys="Enter" />
+          </button>
+          <button type="button" className="btn" onClick={onCancel}>
+            Cancel
+          </button>
+          {checking === null ? null : <Checking since={checking} />}
+          {isSaved ? (
+            <span className="dim" role="status">
+              Saved.
+            </span>
+          ) : null}
+        </div>
       </div>
     </form>
   )
