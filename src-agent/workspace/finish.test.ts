@@ -207,6 +207,22 @@ describe('finish', () => {
     expect(await onRemote('branch', '--format=%(refname:short)')).toBe('main')
   })
 
+  it('refuses a local tag of what is nowhere else, and only that', async () => {
+    await sample.sh(work, 'tag', '-a', 'on-the-branch', '-m', 'x')
+    await sample.sh(work, 'checkout', '--quiet', '--detach')
+    await sample.sh(work, 'commit', '--quiet', '--allow-empty', '--message=Only here')
+    await sample.sh(work, 'tag', '-a', 'only-here', '-m', 'x')
+    await sample.sh(work, 'checkout', '--quiet', branch)
+    const lost = {
+      code: 'workspace.not-pushed',
+      message: expect.stringMatching(/: the local tag only-here\.$/),
+    }
+    await expect(finish()).rejects.toMatchObject(lost)
+    await sample.sh(work, 'push', '--quiet', sample.remote, 'only-here')
+    await finish()
+    expect(await remove()).toBe(true)
+  })
+
   it('refuses changes that git was told not to see, and only those', async () => {
     await sample.sh(work, 'update-index', '--skip-worktree', 'README.md')
     await sample.sh(work, 'update-index', '--assume-unchanged', 'src/a.txt')

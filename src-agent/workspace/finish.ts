@@ -34,7 +34,11 @@ export async function commitAndPush(
     })
   }
   await mustStandOnOwnWork(git, plan, record, report)
-  const lost = await leftovers(git, cwd, { commits: ['HEAD'], tracked: true })
+  const lost = await leftovers(git, cwd, {
+    commits: ['HEAD'],
+    tracked: true,
+    repo: plan.repo,
+  })
   if (lost.length > 0) throw wouldBeLost(plan, lost)
   await commitAll(git, cwd, message, signal)
   const head = (await readHead(git, cwd)).commit

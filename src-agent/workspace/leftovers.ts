@@ -3,15 +3,16 @@ import { join } from 'node:path'
 import type { Git } from '../git/run.ts'
 import { readHead, readList } from './state.ts'
 
-type Safe = { commits: readonly string[]; tracked: boolean }
+type Safe = { commits: readonly string[]; tracked: boolean; repo: string }
 
 /**
  * What is in a workspace and would be lost with it although every file is committed, in words; empty when nothing.
- * `safe`: commits that the remote has or will have; with `tracked` also what the clone knows of its branches.
+ * `safe`: commits that the remote `repo` has or will have; with `tracked` also what the clone knows of its branches.
  */
 export async function leftovers(git: Git, cwd: string, safe: Safe): Promise<string[]> {
   return [
     ...(await unpushedBranches(git, cwd, safe)),
+    ...(await unpushedTags(git, cwd, safe)),
     ...(await nestedRepositories(git, cwd)),
     ...(await linkedWorktrees(cwd)),
     ...(await hiddenChanges(git, cwd)),
@@ -27,8 +28,7 @@ async function unpushedBranches(git: Git, cwd: string, safe: Safe): Promise<stri
   if (head.commit !== null && head.branch === null) names.push('HEAD')
   const found: string[] = []
   for (const name of names) {
-    const tracked = safe.tracked ? ['--not', '--remotes=origin'] : []
-    const missing = await git.text(['rev-list', '--count', '--stdin', ...tracked], {
+    const missing = await git.text(['rev-list', '--count', '--stdin', ...notTracked(safe)], {
       cwd,
       input: [name, ...safe.commits.map((commit) => `^${commit}`), ''].join('\n'),
     })
@@ -36,6 +36,36 @@ async function unpushedBranches(git: Git, cwd: string, safe: Safe): Promise<stri
   }
   return found
 }
+
+/** Tags of what no branch holds and the remote does not have under that name. */
+async function unpushedTags(git: Git, cwd: string, safe: Safe): Promise<string[]> {
+  const format = '--format=%(objectname) %(*objectname) %(*objecttype)%(objecttype) %(refname)'
+  const tags = (await git.text(['for-each-ref', format, 'refs/tags'], { cwd })).split('\n')
+  if (tags.join('') === '') return []
+  // All at once: a repository may have thousands.
+  const missing = new Set(
+    (
+      await git.text(['rev-list', '--tags', '--stdin', ...notTracked(safe)], {
+        cwd,
+        input: [...safe.commits.map((commit) => `^${commit}`), ''].join('\n'),
+      })
+    ).split('\n'),
+  )
+  const loose = tags.flatMap((tag) => {
+    const [object = '', peeled = '', type = '', name = ''] = tag.split(' ')
+    const isCommit = type.startsWith('commit')
+    return isCommit && !missing.has(peeled === '' ? object : peeled) ? [] : [{ object, name }]
+  })
+  if (loose.length === 0) return []
+  const about = { repo: safe.repo }
+  const listed = await git.text(['ls-remote', '--tags', '--', safe.repo], { cwd, about })
+  const remote = new Set(listed.split('\n'))
+  return loose
+    .filter(({ object, name }) => !remote.has(`${object}\t${name}`))
+    .map(({ name }) => `the local tag ${name.replace('refs/tags/', '')}`)
+}
+
+const notTracked = ({ tracked }: Safe) => (tracked ? ['--not', '--remotes=origin'] : [])
 
 function inWords(name: string, missing: string): string {
   if (name === 'refs/stash') return 'stashed changes'

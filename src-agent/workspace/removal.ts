@@ -52,7 +52,7 @@ async function unpushed(git: Git, plan: RemovalPlan, signal: AbortSignal): Promi
     cwd,
     heads.map(([commit]) => commit),
   )
-  const lost = await leftovers(git, cwd, { commits: known, tracked: false })
+  const lost = await leftovers(git, cwd, { commits: known, tracked: false, repo })
   const { tree, left, unreadable } = await snapshotTree(git, cwd, signal)
   const tip = heads.find(([, ref]) => ref === `refs/heads/${branch}`)?.[0]
   const head = (await readHead(git, cwd)).commit
