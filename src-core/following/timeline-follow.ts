@@ -8,6 +8,7 @@ import type { RowCache } from '../commit/row-cache.ts'
 import type { Clock } from '../ports.ts'
 import type { Storage } from '../storage/port.ts'
 import { LiveBlocks } from './live-blocks.ts'
+import { LastBlob } from './read-blob.ts'
 import { RecentEvents } from './recent-events.ts'
 import { Wakeups } from './wakeups.ts'
 
@@ -37,11 +38,13 @@ export class TimelineFollower {
   readonly #storage: Storage
   readonly #cache: RowCache
   readonly #clock: Clock
+  readonly #blob: LastBlob
 
   constructor(ports: { storage: Storage; clock: Clock }, cache: RowCache) {
     this.#storage = ports.storage
     this.#clock = ports.clock
     this.#cache = cache
+    this.#blob = new LastBlob(ports)
     this.#wakeups = new Wakeups(ports.clock)
   }
 
@@ -53,6 +56,7 @@ export class TimelineFollower {
       if (table !== 'session') continue
       this.#recent.forget(id)
       this.live.clear(id)
+      this.#blob.forget(id)
       this.wake(id)
     }
   }
@@ -63,6 +67,7 @@ export class TimelineFollower {
   }
 
   close(): void {
+    this.#blob.clear()
     this.#wakeups.close()
   }
 
@@ -104,7 +109,7 @@ export class TimelineFollower {
     blob: BlobId,
     range: { offset: number; limit?: number | undefined },
   ): Promise<Result<{ text: string; length: number }>> {
-    const whole = await this.#storage.blob(session, blob)
+    const whole = await this.#blob.read(session, blob)
     if (whole === undefined) {
       return refuse(
         'blob.not-found',
