@@ -59,10 +59,11 @@ function describeBody(event: EventBody, options: TextOptions): TextLine[] {
           'quiet',
         ),
       ]
+    case 'park.step':
     case 'resume.step':
       return [
         line(
-          `── resume: ${oneLine(event.step)} ${event.status}${event.detail === undefined ? '' : `: ${oneLine(event.detail)}`}`,
+          `── ${event.kind === 'park.step' ? 'park' : 'resume'}: ${oneLine(event.step)} ${event.status}${event.detail === undefined ? '' : `: ${oneLine(event.detail)}`}`,
           event.status === 'failed' ? 'bad' : 'quiet',
         ),
       ]

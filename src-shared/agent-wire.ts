@@ -10,6 +10,7 @@ import {
   TicketKey,
 } from './ids.ts'
 import { McpCall } from './mcp-tools.ts'
+import { KeptFile, ParkedWork } from './parking.ts'
 import { Probe, ProbeFinding, ProcessIdentity, SessionMarker } from './probe.ts'
 import { InputImage, PermissionMode, Runtime, RuntimeName } from './records.ts'
 import { Refusal } from './refusal.ts'
@@ -75,6 +76,10 @@ export const SessionSpec = z.object({
   grants: z.array(SessionGrant),
   /** Goes to the runtime as appended system prompt. */
   prompt: z.string(),
+  /** `park`: no runtime is started; the session is parked from what an earlier lease left. */
+  task: z.enum(['run', 'park']),
+  /** What was kept when the session was parked, to be restored first; null when its workspace is still there. */
+  parked: z.object({ work: ParkedWork, key: z.string(), keptDir: z.string() }).nullable(),
   /** Set when an earlier lease already ran this session. */
   resume: z
     .object({
@@ -147,6 +152,23 @@ export const ToAgent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('session.finish'), ...underLease, message: z.string() }),
   /** Interrupt what runs, push a snapshot, keep the workspace. */
   z.object({ type: z.literal('session.stop'), ...underLease }),
+  /**
+   * Settle the turn, end the runtime's tree, keep the work and the session state, and remove the workspace once Core
+   * has stored what was kept.
+   */
+  z.object({
+    type: z.literal('session.park'),
+    ...underLease,
+    saga: z.string(),
+    /** 32 bytes in base64. */
+    key: z.string(),
+    /** The session's folder of kept files. */
+    keptDir: z.string(),
+    /** What an earlier parking of the session keeps: the same content is not kept twice. */
+    kept: z.array(KeptFile),
+    /** Within seconds: nothing is pushed, a bundle is kept instead. */
+    fast: z.boolean(),
+  }),
   /** End the runtime's tree and let go; nothing is pushed or removed. */
   z.object({ type: z.literal('session.release'), ...underLease }),
   /** Everything up to and with `n` is stored. */
@@ -213,18 +235,20 @@ export const AgentItem = z.discriminatedUnion('type', [
   }),
   /** The branch on the remote is now at this commit, pushed by Ballet. */
   z.object({ type: z.literal('pushed'), at: Instant, commit: z.string() }),
+  /** Everything of the session is kept; the workspace goes when this is stored. */
+  z.object({ type: z.literal('parked'), at: Instant, saga: z.string(), work: ParkedWork }),
   /** An asked-for finish or stop could not be done; the session goes on as it was. */
   z.object({
     type: z.literal('refused'),
     at: Instant,
-    what: z.enum(['finish', 'stop']),
+    what: z.enum(['finish', 'stop', 'park']),
     refusal: Refusal,
   }),
   /** The last item of a lease: the agent is free. `kept`: whether the workspace is still there. */
   z.object({
     type: z.literal('ended'),
     at: Instant,
-    outcome: z.enum(['finished', 'stopped', 'failed', 'released']),
+    outcome: z.enum(['finished', 'stopped', 'parked', 'failed', 'released']),
     kept: z.boolean(),
     refusal: Refusal.optional(),
   }),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { RuntimeReport } from './agent-wire.ts'
 import { call, command, referenced, TEXT_LIMIT, text } from './call.ts'
 import {
+  AgentId,
   AssumptionId,
   BlobId,
   InputId,
@@ -13,6 +14,7 @@ import {
   TicketId,
 } from './ids.ts'
 import { oneLine } from './one-line.ts'
+import { parkingCalls } from './parking-calls.ts'
 import { questionCalls } from './question-calls.ts'
 import { Assumption, Question } from './questions.ts'
 import {
@@ -285,6 +287,7 @@ export const contract = {
       .output(Session),
     stop: call.input(referenced.extend(command)).output(Session),
     finish: call.input(referenced.extend(command)).output(Session),
+    ...parkingCalls,
     /** Oldest first; all of them, or those in one state. */
     inputs: call.input(referenced.extend({ state: InputState.optional() })).output(z.array(Input)),
   },
@@ -383,6 +386,19 @@ export const contract = {
 
   agents: {
     list: call.output(z.array(Agent)),
+    /**
+     * Parks the session of each, a working one at the end of its turn or after the grace, and gives it no other: one
+     * agent, or all. `now` does not wait for the end of the turn; `cancel` takes it back.
+     */
+    drain: call
+      .input(
+        z.object({
+          ...command,
+          agent: AgentId.optional(),
+          how: z.enum(['gently', 'now', 'cancel']).default('gently'),
+        }),
+      )
+      .output(z.array(Agent)),
   },
 }
 

@@ -13,6 +13,7 @@ import {
   TicketKey,
 } from './ids.ts'
 import { oneLine } from './one-line.ts'
+import { Parked } from './parking.ts'
 
 /** How much a runtime may do without asking. */
 export const PermissionMode = z.enum(['ask', 'edits', 'full'])
@@ -234,7 +235,12 @@ export const Session = z.object({
   /** What a person asked for and is not done yet. */
   pending: z.enum(['interrupt', 'stop', 'finish']).optional(),
   workspace: z.string().nullable(),
+  /** Its own online window; null: the project's. */
+  window: Duration.nullable(),
+  /** When it parks unless somebody answers; null while it does not wait for a person, and where it never parks. */
   parkAt: Instant.nullable(),
+  /** What is kept of it; null unless it was parked and its workspace is gone. */
+  parked: Parked.nullable(),
   /** Questions that nobody answered yet, with those that the planner tries. */
   openQuestions: z.int().min(0),
   /** What the agent reported last; null when it reported nothing. */

@@ -30,6 +30,8 @@ export const Settings = z.object({
     .array(NotificationKind)
     .max(3)
     .default([...NotificationKind.options]),
+  /** How long a drained agent's turn may go on before it is interrupted. */
+  drainGraceSeconds: z.int().min(0).max(3_600).default(60),
   /** An answer given in the window is held for 5 s, in which it can be taken back. */
   answerUndo: z.boolean().default(true),
 })
@@ -66,6 +68,7 @@ export const SettingsChange = z.object({
     })
     .optional(),
   notify: Settings.shape.notify.unwrap().optional(),
+  drainGraceSeconds: Settings.shape.drainGraceSeconds.unwrap().optional(),
   answerUndo: z.boolean().optional(),
 })
 export type SettingsChange = z.infer<typeof SettingsChange>

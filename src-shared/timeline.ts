@@ -143,6 +143,7 @@ export const agentEventBodies = [
     input: z.string(),
     inputBlob: BlobId.optional(),
   }),
+  z.object({ kind: kind('park.step'), ...place, ...step }),
   z.object({ kind: kind('resume.step'), ...place, ...step }),
   z.object({
     kind: kind('notice'),

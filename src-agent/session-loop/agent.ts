@@ -165,6 +165,18 @@ export class Agent {
       case 'session.stop':
         void this.#loopOf(message)?.stop()
         return
+      case 'session.park':
+        this.#leases.get(message.lease)?.outgoing.item({
+          type: 'refused',
+          at: this.#options.clock.now(),
+          what: 'park',
+          refusal: {
+            code: 'agent.cannot-park',
+            message: 'This build of the agent cannot park a session.',
+            hint: 'Stop the session instead.',
+          },
+        })
+        return
       case 'session.release':
         void this.#loopOf(message)?.release()
         return

@@ -40,6 +40,8 @@ export function makeSpec(sample: Sample, changes: Record<string, unknown> = {}):
     permission: 'full',
     grants: [],
     prompt: 'Be kind.',
+    task: 'run',
+    parked: null,
     resume: null,
     ...changes,
   })

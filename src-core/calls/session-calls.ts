@@ -11,6 +11,7 @@ import { viewInput } from '../project/views.ts'
 import { loadFacts } from '../sessions/session-facts.ts'
 import type { StoredRow } from '../storage/rows.ts'
 import { type CallContext, checkNotDeleting, orGone, sessionAnswer } from './context.ts'
+import { parkingCalls } from './parking-calls.ts'
 import { resolveProject, resolveSession, resolveTicket } from './resolve.ts'
 
 export function sessionCalls(context: CallContext): Calls['sessions'] {
@@ -100,6 +101,8 @@ export function sessionCalls(context: CallContext): Calls['sessions'] {
     stop: command('sessions.stop', stop),
 
     finish: command('sessions.finish', finish),
+
+    ...parkingCalls(),
 
     inputs: async ({ ref, state }) => {
       const found = await resolveSession(committer.cache, ref)

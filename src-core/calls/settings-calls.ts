@@ -28,7 +28,8 @@ export function settingsCalls({
 }
 
 function differing(current: Settings, change: SettingsChange): Partial<Settings> {
-  const { agents, theme, passEnv, runtimePaths, planner, notify, answerUndo } = change
+  const { agents, theme, passEnv, runtimePaths, planner, notify } = change
+  const { drainGraceSeconds, answerUndo } = change
   const paths = Object.entries({ ...current.runtimePaths, ...runtimePaths }).filter(
     ([, path]) => path !== null,
   )
@@ -38,6 +39,7 @@ function differing(current: Settings, change: SettingsChange): Partial<Settings>
     ...(passEnv === undefined ? {} : { passEnv: [...new Set(passEnv)] }),
     ...(planner === undefined ? {} : { planner: plannerOf(current.planner, planner) }),
     ...(notify === undefined ? {} : { notify: [...new Set(notify)] }),
+    ...(drainGraceSeconds === undefined ? {} : { drainGraceSeconds }),
     ...(answerUndo === undefined ? {} : { answerUndo }),
     ...(runtimePaths === undefined ? {} : { runtimePaths: Object.fromEntries(paths) }),
   }

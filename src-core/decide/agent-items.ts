@@ -212,6 +212,8 @@ class ItemFold {
       case 'pushed':
         draft.set({ pushedCommit: item.commit })
         break
+      case 'parked':
+        break
       case 'refused':
         this.#refused(item)
         break

@@ -52,6 +52,7 @@ export function endLease(
       draft.set({ workspace: item.kept ? workspace : null })
       break
     case 'stopped':
+    case 'parked':
       park(
         draft,
         [stopReason(draft.session), message].filter((part) => part !== '').join('; '),

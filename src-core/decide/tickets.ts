@@ -90,7 +90,12 @@ function newSession(
     // The branch is the ticket's: what an earlier session pushed to it is Ballet's own.
     pushedCommit: earlier?.pushedCommit ?? null,
     workspace: null,
+    window: null,
     parkAt: null,
+    parkFrom: null,
+    saga: null,
+    parked: null,
+    wakes: false,
     turn: 0,
     turnStartedAt: null,
     turnCut: false,

@@ -1,4 +1,5 @@
 import type { TicketKey } from '../../src-shared/ids.ts'
+import type { Parked } from '../../src-shared/parking.ts'
 import type { Assumption, Question } from '../../src-shared/questions.ts'
 import type { Input, Project, Request, Session, Ticket } from '../../src-shared/records.ts'
 import { isUnsettled } from '../decide/session-draft.ts'
@@ -92,7 +93,9 @@ export function viewSession(row: SessionRow, join: SessionJoin): Session {
     ...(row.pushedCommit === null ? {} : { pushedCommit: row.pushedCommit }),
     ...(row.pending === null ? {} : { pending: row.pending }),
     workspace: row.workspace,
+    window: row.window,
     parkAt: row.parkAt,
+    parked: viewParked(row),
     openQuestions: join.openQuestions,
     progress: row.progress,
     outcome: row.outcome,
@@ -107,6 +110,24 @@ export function viewSession(row: SessionRow, join: SessionJoin): Session {
     lastSeq: join.lastSeq,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
+  }
+}
+
+/** What people see of a parked session; null while its workspace is there. */
+function viewParked({ parked, wakes }: Pick<SessionRow, 'parked' | 'wakes'>): Parked | null {
+  if (parked === null || parked.restored) return null
+  const { why, at, work } = parked
+  return {
+    why,
+    at,
+    commit: work.commit,
+    pushed: work.pushed,
+    notPushed: work.notPushed,
+    keptBytes: work.files.reduce((sum, { bytes }) => sum + bytes, 0),
+    stateBytes: work.state?.bytes ?? null,
+    runtimeVersion: work.state?.runtimeVersion ?? null,
+    aside: work.aside,
+    wakes,
   }
 }
 

@@ -1,5 +1,5 @@
-import { implement, ORPCError, ValidationError } from '@orpc/server'
-import { contract } from '../../src-shared/contract.ts'
+import { type Router as ContractRouter, implement, ORPCError, ValidationError } from '@orpc/server'
+import { type Contract, contract } from '../../src-shared/contract.ts'
 import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import type { Call, Core } from '../core.ts'
 import type { Log } from '../ports.ts'
@@ -14,7 +14,7 @@ const refused = (data: Refusal) =>
   new ORPCError('REFUSED', { defined: true, message: data.message, data })
 
 /** The contract carried out by a Core. Every refusal and failure is the one error `REFUSED`. */
-export function createRouter(core: Core, log: Log) {
+export function createRouter(core: Core, log: Log): Router {
   const os = implementer.use(async ({ next, path }) => {
     try {
       return await next()
@@ -53,6 +53,11 @@ export function createRouter(core: Core, log: Log) {
       interrupt: os.sessions.interrupt.handler(answer(sessions.interrupt)),
       stop: os.sessions.stop.handler(answer(sessions.stop)),
       finish: os.sessions.finish.handler(answer(sessions.finish)),
+      park: os.sessions.park.handler(answer(sessions.park)),
+      resume: os.sessions.resume.handler(answer(sessions.resume)),
+      keep: os.sessions.keep.handler(answer(sessions.keep)),
+      attend: os.sessions.attend.handler(answer(sessions.attend)),
+      edit: os.sessions.edit.handler(answer(sessions.edit)),
       inputs: os.sessions.inputs.handler(answer(sessions.inputs)),
     },
     requests: {
@@ -93,7 +98,10 @@ export function createRouter(core: Core, log: Log) {
       blob: os.timeline.blob.handler(answer(timeline.blob)),
     },
     records: { follow: os.records.follow.handler(answer(records.follow)) },
-    agents: { list: os.agents.list.handler(answer(agents.list)) },
+    agents: {
+      list: os.agents.list.handler(answer(agents.list)),
+      drain: os.agents.drain.handler(answer(agents.drain)),
+    },
   })
 }
 
@@ -131,4 +139,5 @@ function invalidInput(error: ValidationError, call: string): Refusal {
   }
 }
 
-export type Router = ReturnType<typeof createRouter>
+/** The contract as a client in this process is made of. */
+export type Router = ContractRouter<Contract, Record<never, never>>

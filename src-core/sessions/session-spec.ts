@@ -53,6 +53,8 @@ export function buildSpec(
     permission: session.permission,
     grants: [...session.grants],
     prompt: sessionPrompt(texts.skill, project),
+    task: 'run',
+    parked: null,
     resume: lease.token === 1 ? null : resumeFacts(facts, turnEvents),
   }
 }

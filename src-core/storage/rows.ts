@@ -14,6 +14,7 @@ import type {
   TicketId,
   TicketKey,
 } from '../../src-shared/ids.ts'
+import type { ParkedWork, ParkReason } from '../../src-shared/parking.ts'
 import type {
   AssumptionState,
   PlannerDraft,
@@ -80,6 +81,18 @@ export type TicketRow = {
   updatedAt: Instant
 }
 
+/** One parking, from its beginning until it is stored or refused. */
+export type ParkSaga = { id: string; why: ParkReason; fast: boolean }
+
+/** What is kept of a session that was parked. */
+export type KeptWork = {
+  why: ParkReason
+  at: Instant
+  work: ParkedWork
+  /** The session runs again in a workspace of its own: what is kept is behind it. */
+  restored: boolean
+}
+
 export type SessionRow = {
   id: SessionId
   ticketId: TicketId
@@ -102,7 +115,16 @@ export type SessionRow = {
   pushedCommit: string | null
   /** Absolute path; null once the workspace is removed. */
   workspace: string | null
+  /** Its own online window; null: the project's. */
+  window: string | null
   parkAt: Instant | null
+  /** The first deadline of this wait: how far it may be moved counts from here. */
+  parkFrom: Instant | null
+  /** The parking that is under way; null when none is. */
+  saga: ParkSaga | null
+  parked: KeptWork | null
+  /** It was working when it was parked for a drain, and goes on by itself after the next start. */
+  wakes: boolean
   turn: number
   turnStartedAt: Instant | null
   /** The last turn was cut, and the runtime has not been told yet. */

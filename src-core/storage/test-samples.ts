@@ -10,11 +10,13 @@ import type {
   TicketId,
 } from '../../src-shared/ids.ts'
 import { AgentId, TicketKey } from '../../src-shared/ids.ts'
+import type { KeptFile } from '../../src-shared/parking.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
 import type { Commit } from './port.ts'
 import type {
   AssumptionRow,
   InputRow,
+  KeptWork,
   LeaseRow,
   ProjectRow,
   QuestionRow,
@@ -82,6 +84,31 @@ export const ticketRow = (project: ProjectRow, parts: Partial<TicketRow> = {}): 
   ...parts,
 })
 
+export const keptFile = (parts: Partial<KeptFile> = {}): KeptFile => ({
+  kind: 'state',
+  name: 'state-1.sealed',
+  bytes: 5,
+  sha256: '1'.repeat(64),
+  contentSha256: '2'.repeat(64),
+  ...parts,
+})
+
+export const keptWork = (parts: Partial<KeptWork> = {}): KeptWork => ({
+  why: 'window',
+  at: AT,
+  work: {
+    commit: 'e'.repeat(40),
+    pushed: true,
+    notPushed: null,
+    files: [keptFile()],
+    state: { conversation: 'conversation-1', runtimeVersion: '2.1.332', bytes: 5 },
+    aside: [],
+    snapshot: { manifest: 1 },
+  },
+  restored: false,
+  ...parts,
+})
+
 export const sessionRow = (ticket: TicketRow, parts: Partial<SessionRow> = {}): SessionRow => ({
   id: newId<SessionId>(),
   ticketId: ticket.id,
@@ -102,7 +129,12 @@ export const sessionRow = (ticket: TicketRow, parts: Partial<SessionRow> = {}): 
   baseCommit: null,
   pushedCommit: null,
   workspace: null,
+  window: null,
   parkAt: null,
+  parkFrom: null,
+  saga: null,
+  parked: null,
+  wakes: false,
   turn: 0,
   turnStartedAt: null,
   turnCut: false,

@@ -116,6 +116,7 @@ function tellEvent(event: Extract<DriverSignal, { type: 'event' }>['event']): st
       return `${parent}${event.level} ${event.code}: ${event.text.split('\n')[0]}`
     case 'request.opened':
       return `request ${event.toolKind} ${event.title}`
+    case 'park.step':
     case 'resume.step':
       return `step ${event.step}`
   }
