@@ -81,12 +81,18 @@ export async function createBundle(
     signal: AbortSignal
   },
 ): Promise<string | null> {
-  const args = ['bundle', 'create', '--quiet', bundle.file, '--stdin']
-  const options: GitOptions = { cwd, signal: bundle.signal, limitMs: GIT_LIMITS.transfer }
-  const input = [...bundle.refs, ...bundle.without.map((commit) => `^${commit}`), ''].join('\n')
+  const { file, refs, without, signal } = bundle
+  const clear = async () => {
+    for (const each of [file, `${file}.lock`]) await rm(each, { force: true })
+  }
+  // What a git that was killed left.
+  await clear()
+  const args = ['bundle', 'create', '--quiet', file, '--stdin']
+  const options: GitOptions = { cwd, signal, limitMs: GIT_LIMITS.transfer }
+  const input = [...refs, ...without.map((commit) => `^${commit}`), ''].join('\n')
   const result = await git.run(args, { ...options, input })
-  if (result.exitCode === 0) return bundle.file
-  await Promise.all([bundle.file, `${bundle.file}.lock`].map((file) => rm(file, { force: true })))
+  if (result.exitCode === 0) return file
+  await clear()
   if (/create empty bundle/.test(result.stderr)) return null
   throw gitFailure(args, result)
 }
@@ -159,7 +165,7 @@ async function mustHaveObjects(git: Git, cwd: string, ids: readonly string[]): P
 
 export async function updateRefs(git: Git, cwd: string, commands: readonly string[]) {
   if (commands.length === 0) return
-  await git.text(['update-ref', '--stdin'], { cwd, input: `${commands.join('\n')}\n` })
+  await unlockedText(git, ['update-ref', '--stdin'], { cwd, input: `${commands.join('\n')}\n` })
 }
 
 export function incomplete(why: string): BalletError {

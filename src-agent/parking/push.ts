@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import type { Git } from '../git/run.ts'
+import { withRefusals } from '../workspace/failure.ts'
 import { pushCommit } from '../workspace/push.ts'
 import { readRecord } from '../workspace/record.ts'
 import type { WorkspacePlan } from '../workspace/report.ts'
@@ -71,7 +72,19 @@ async function tryPush(
 }
 
 /** Seals a git bundle of what a fetch of the base branch does not bring; null when it brings everything. */
-export async function bundleMissing(
+export function bundleMissing(
+  git: Git,
+  plan: WorkspacePlan,
+  commit: string,
+  target: { folder: string; key: Uint8Array },
+  signal: AbortSignal,
+): Promise<SealedFile | null> {
+  return withRefusals('bundling what could not be pushed', () =>
+    bundleOf(git, plan, commit, target, signal),
+  )
+}
+
+async function bundleOf(
   git: Git,
   plan: WorkspacePlan,
   commit: string,

@@ -4,6 +4,7 @@ import { BalletError } from '../../src-shared/refusal.ts'
 import { withoutCredentials } from '../git/redact.ts'
 import type { Git } from '../git/run.ts'
 import { initClone, keptRecord } from '../workspace/clone.ts'
+import { withRefusals } from '../workspace/failure.ts'
 import {
   guardWorkspace,
   kindOf,
@@ -51,7 +52,19 @@ export type RestoredWork = {
  * all. Commits of others on the session's branch stay as they are, in `origin/<branch>`. Rejects with `BalletError`:
  * `snapshot.gone`, `snapshot.incomplete`, `snapshot.broken`, `snapshot.version`, `state.…`, `remote.…`.
  */
-export async function restoreWorkspace(
+export function restoreWorkspace(
+  git: Git,
+  plan: WorkspacePlan,
+  parked: ParkedWork,
+  report: Report,
+  signal: AbortSignal,
+): Promise<RestoredWork> {
+  return withRefusals('restoring the workspace', () =>
+    workspaceOf(git, plan, parked, report, signal),
+  )
+}
+
+async function workspaceOf(
   git: Git,
   plan: WorkspacePlan,
   parked: ParkedWork,

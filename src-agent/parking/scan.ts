@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { lstat, mkdir, readdir, readlink, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -33,6 +33,9 @@ export type ScannedWork = {
   digest: string
 }
 
+/** In `.git`, for the time of a scan. */
+const SCRATCH = 'ballet-scan'
+
 /**
  * Turns what is in a workspace into objects of its repository. Its files, index, HEAD and branches stay as they are.
  * Nothing may be writing to it. Rejects with `BalletError` when something cannot be read or stored.
@@ -43,7 +46,9 @@ export async function scanWork(
   signal: AbortSignal,
 ): Promise<ScannedWork> {
   const { cwd } = survey
-  const scratch = join(cwd, '.git', `ballet-scan-${randomBytes(4).toString('hex')}`)
+  const scratch = join(cwd, '.git', SCRATCH)
+  // What a scan that was killed left.
+  await rm(scratch, { recursive: true, force: true })
   await mkdir(scratch)
   const index = join(scratch, 'index')
   const env = { ...survey.conversions.withoutDrivers, GIT_INDEX_FILE: index }

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { Driver, RuntimePlace } from '../runtimes/driver.ts'
+import { withRefusals } from '../workspace/failure.ts'
 import {
   packState,
   type StateArchive,
@@ -25,26 +26,32 @@ export type SessionStatePlan = {
  * Stores what a runtime keeps of a conversation, sealed and read back. The runtime has ended. Rejects with
  * `state.missing`, `state.changing`, `state.not-movable`, and what the system says.
  */
-export async function captureSessionState(
+export function captureSessionState(
   driver: Driver,
   runtimeVersion: string,
   plan: SessionStatePlan,
   signal: AbortSignal,
 ): Promise<StateArchive> {
-  const { conversation } = plan
-  const files = await stateOf(driver).capture(conversation, plan.place)
-  const facts = { runtime: driver.runtime, runtimeVersion, conversation }
-  return packState(files, facts, plan, signal)
+  return withRefusals('storing the state of the session', async () => {
+    const { conversation } = plan
+    const files = await stateOf(driver).capture(conversation, plan.place)
+    const facts = { runtime: driver.runtime, runtimeVersion, conversation }
+    return packState(files, facts, plan, signal)
+  })
 }
 
 /**
  * Brings a stored conversation to where the runtime looks for it when it runs in `plan.place`, and checks it there,
  * file by file. Safe to repeat. The runtime's own proof is the driver's `resume`. Rejects with `state.…`.
  */
-export async function restoreSessionState(
+export function restoreSessionState(
   driver: Driver,
   plan: SessionStatePlan,
 ): Promise<StateManifest> {
+  return withRefusals('restoring the state of the session', () => bringState(driver, plan))
+}
+
+async function bringState(driver: Driver, plan: SessionStatePlan): Promise<StateManifest> {
   const { conversation, place, scratch } = plan
   const state = stateOf(driver)
   try {

@@ -2,12 +2,19 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { Git, GitOptions } from '../git/run.ts'
+import { withRefusals } from '../workspace/failure.ts'
 import { type PushedCommit, readRecord } from '../workspace/record.ts'
 import type { Report, WorkspacePlan } from '../workspace/report.ts'
 import { commitOf, isAncestor, mustBeWhole } from '../workspace/state.ts'
 import { packEntries } from './archive.ts'
 import { beyondCommits } from './beyond-commits.ts'
-import { bundleLocalRefs, bundlePath, knownCommits, readLocalRefs } from './local-refs.ts'
+import {
+  bundleLocalRefs,
+  bundlePath,
+  knownCommits,
+  readLocalRefs,
+  updateRefs,
+} from './local-refs.ts'
 import { indexMessage, type SnapshotManifest, workMessage } from './manifest.ts'
 import { absolutePath, nameOfPath } from './path-bytes.ts'
 import { type ScannedWork, scanWork } from './scan.ts'
@@ -56,7 +63,19 @@ export type SnapshotTarget = {
  * stay as they are, whatever happens; taken again it gives the same commits. Rejects with `BalletError`:
  * `workspace.broken`, `workspace.too-large`, `workspace.worktree-elsewhere`, `disk.full`, …
  */
-export async function takeSnapshot(
+export function takeSnapshot(
+  git: Git,
+  plan: WorkspacePlan,
+  target: SnapshotTarget,
+  report: Report,
+  signal: AbortSignal,
+): Promise<Snapshot> {
+  return withRefusals('taking a snapshot of the workspace', () =>
+    snapshotOf(git, plan, target, report, signal),
+  )
+}
+
+async function snapshotOf(
   git: Git,
   plan: WorkspacePlan,
   target: SnapshotTarget,
@@ -203,7 +222,7 @@ async function commitWork(
   if (own !== null && !isBehind) parents.push(own)
   const message = workMessage(manifest)
   const commit = await commitOnce(git, options, { tree: work.workTree, parents, message, before })
-  await git.text(['update-ref', SNAPSHOT_REF, commit], { cwd, signal })
+  await updateRefs(git, cwd, [`update ${SNAPSHOT_REF} ${commit}`])
   return commit
 }
 

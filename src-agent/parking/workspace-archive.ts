@@ -12,7 +12,7 @@ import { LONG_LIMIT_MS, listed, type Survey } from './survey.ts'
 export const ARCHIVE_LIMIT_BYTES = 2 * 1024 ** 3
 
 /** Of a git that was cut, and Ballet's own. */
-const NOT_IN_GIT = /\.lock$|^ballet-(scan|index)-|^fsmonitor--daemon/
+const NOT_IN_GIT = /\.lock$|^ballet-(scan$|index-)|^fsmonitor--daemon/
 
 /**
  * Seals the whole workspace with its `.git`, without what is ignored. Rejects with `workspace.too-large` before

@@ -18,3 +18,13 @@ export function refusalOf(error: unknown, doing: string): Refusal {
     hint: 'Nothing was removed. Try again; if it stays, the log of the host holds the details.',
   }
 }
+
+/** Runs it; whatever it rejects with is a `BalletError` then. */
+export async function withRefusals<T>(doing: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    if (error instanceof BalletError) throw error
+    throw new BalletError(refusalOf(error, doing), { cause: error })
+  }
+}
