@@ -5,8 +5,8 @@ import { removeWorkspace } from '../workspace/folders.ts'
 import { readRecord } from '../workspace/record.ts'
 import { type Sample, writeFiles } from '../workspace/sample-repository.ts'
 import { divergenceInWords } from './divergence.ts'
-import type { Fingerprint } from './fingerprint.ts'
 import { bundleMissing } from './push.ts'
+import type { Fingerprint } from './testing/fingerprint.ts'
 import { makeParkingScene, type Parked, type ParkingScene } from './testing/parking-scene.ts'
 
 const FILES = { 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': '*.log\nbuild/\n' }

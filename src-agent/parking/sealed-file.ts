@@ -197,7 +197,7 @@ async function writeSealed(
         number += 1
       }
     }
-    const compress = createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })
+    const compress = createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 3 } })
     const options = signal === undefined ? {} : { signal }
     await pipeline(source, counted, compress, encrypt, options)
     const sha256 = inside.digest()

@@ -9,10 +9,10 @@ import {
   type Sample,
   type SampleOptions,
 } from '../../workspace/sample-repository.ts'
-import { type Fingerprint, fingerprintOf } from '../fingerprint.ts'
 import { type ParkPush, pushParked } from '../push.ts'
 import { type ParkedWork, type RestoredWork, restoreWorkspace } from '../restore.ts'
 import { type Snapshot, type SnapshotTarget, takeSnapshot } from '../snapshot.ts'
+import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
 
 export const KEY: Uint8Array = Buffer.alloc(32, 9)
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { absolutePath, nameOfPath, type PathBytes } from './path-bytes.ts'
+import { absolutePath, nameOfPath, type PathBytes } from '../path-bytes.ts'
 
 const run = promisify(execFile)
 
