@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { QuestionId, SessionId, TicketKey } from './ids.ts'
+import { ParkedWork } from './parking.ts'
 import { RuntimeName } from './records.ts'
 import { Refusal } from './refusal.ts'
 
@@ -49,6 +50,22 @@ export const Probe = z.discriminatedUnion('kind', [
     env: z.record(z.string(), z.string()),
     /** Of the commit of what is uncommitted. */
     message: z.string(),
+  }),
+  /** Pushes the parked work of a session that could not be pushed, from what is kept of it. It may be done again. */
+  z.object({
+    kind: z.literal('park.push'),
+    repo: z.string(),
+    baseBranch: z.string(),
+    branch: z.string(),
+    /** What Ballet last pushed to the branch: nothing else there is replaced. */
+    pushedCommit: z.string().nullable(),
+    mirrorDir: z.string(),
+    env: z.record(z.string(), z.string()),
+    work: ParkedWork,
+    /** 32 bytes in base64. */
+    key: z.string(),
+    /** The session's folder of kept files. */
+    keptDir: z.string(),
   }),
   /** A short read-only run of a runtime over the sources, which must end within the limit. */
   z.object({
@@ -105,6 +122,8 @@ export const ProbeFinding = z.discriminatedUnion('kind', [
       z.object({ level: z.enum(['info', 'warning']), code: z.string(), text: z.string() }),
     ),
   }),
+  /** The branch on the remote is at this commit now. */
+  z.object({ kind: z.literal('park.push'), commit: z.string() }),
   z.object({
     kind: z.literal('planner'),
     /** As the runtime gave it; nobody has looked up the quotes yet. */

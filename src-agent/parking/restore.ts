@@ -76,19 +76,41 @@ async function workspaceOf(
     return { record: await keptRecord(plan), fresh: false, moved: null }
   }
   await sweepFolders(plan.dataDir)
-  const refs = await mirrorRefs(git, plan, report, signal)
+  const steps = beginSteps(report)
   const folder = await newFolderFor(plan.workspaceDir)
   try {
-    if (parked.archive !== null) await fromArchive(git, plan, parked, folder, signal)
-    else await fromCommit(git, plan, parked, folder, report, signal)
+    const refs = await mirrorRefs(git, plan, { ...report, step: () => undefined }, signal)
+    if (parked.archive !== null) {
+      steps.cloned()
+      await fromArchive(git, plan, parked, folder, signal)
+    } else {
+      await fromCommit(git, plan, parked, { folder, cloned: steps.cloned }, report, signal)
+    }
     const moved = await whatMoved(git, plan, parked, { folder, theirs: refs.own }, report)
     const record = await makeRecord(plan, parked, folder)
     await writeRecord(folder, record)
     await rename(folder, plan.workspaceDir)
+    steps.restored()
     return { record, fresh: true, moved }
   } catch (error) {
+    steps.failed()
     await removeTree(folder)
     throw error
+  }
+}
+
+/** Tells the two steps of a restore, one after the other. */
+function beginSteps(report: Report) {
+  let step = 'clone'
+  report.step('clone', 'started')
+  return {
+    cloned: () => {
+      report.step('clone', 'done')
+      step = 'restore'
+      report.step('restore', 'started')
+    },
+    restored: () => report.step('restore', 'done', 'Files, index and branches are as they were.'),
+    failed: () => report.step(step, 'failed'),
   }
 }
 
@@ -140,7 +162,7 @@ async function fromCommit(
   git: Git,
   plan: WorkspacePlan,
   parked: ParkedWork,
-  folder: string,
+  { folder, cloned }: { folder: string; cloned: () => void },
   report: Report,
   signal: AbortSignal,
 ): Promise<void> {
@@ -148,6 +170,7 @@ async function fromCommit(
   await initClone(git, plan, folder, signal)
   if (commit === null) throw incomplete('nothing was kept')
   await bringCommit(git, plan, parked, { folder, commit }, signal)
+  cloned()
   await git.text(['update-ref', SNAPSHOT_REF, commit], { cwd: folder })
   const snapshot = parked.workInProgress ? await readSnapshot(git, folder, commit) : null
   if (snapshot === null) {
@@ -166,7 +189,7 @@ async function fromCommit(
 }
 
 /** The commit from the mirror, from a bundle, or from the remote by its id: branches may not lead to it any more. */
-async function bringCommit(
+export async function bringCommit(
   git: Git,
   plan: WorkspacePlan,
   parked: ParkedWork,

@@ -9,6 +9,7 @@ import { scratchDirOf, sessionEnvironment } from '../session-loop/context.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { removeTree } from '../workspace/folders.ts'
 import { removeIfPushed } from '../workspace/removal.ts'
+import { pushKeptWork } from './kept-push.ts'
 import { probeRemote } from './remote.ts'
 import { probeRuntimes } from './runtimes.ts'
 import { pushWorkspace } from './workspace-push.ts'
@@ -89,6 +90,8 @@ async function find(
     }
     case 'workspace.push':
       return pushWorkspace(gitOf(probe.env), dataDir, probe, signal)
+    case 'park.push':
+      return pushKeptWork(gitOf(probe.env), dataDir, probe, signal)
     case 'planner':
       return runPlanner(probe, { dataDir, env, git, drivers, clock, signal })
     default:
@@ -107,6 +110,8 @@ function subjectOf(probe: Probe): string {
     case 'workspace.remove':
     case 'workspace.push':
       return probe.workspaceDir
+    case 'park.push':
+      return probe.branch
     case 'planner':
       return 'the sources of a question'
     default:

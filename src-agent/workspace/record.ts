@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 /** A commit that Ballet pushed to the session's branch, or was about to push when it was cut. */
-const PushedCommit = z.object({
+export const PushedCommit = z.object({
   commit: z.string(),
   /** A snapshot stands for uncommitted work; the next push replaces it. */
   snapshot: z.boolean(),
