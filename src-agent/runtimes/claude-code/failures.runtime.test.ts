@@ -110,6 +110,7 @@ describe('failures of the runtime', () => {
     await scene.waitForSignal('turn.ended')
     expect(scene.told()).toEqual([
       'turn.started 1',
+      'delivered 1',
       expect.stringMatching(/^warning runtime.garbage: .*this is not JSON/),
       expect.stringMatching(/^info runtime.unknown: .*from_the_future/),
       expect.stringMatching(/^warning runtime.oversized: .* 52428830 bytes/),
