@@ -1,7 +1,8 @@
 import type { Channel } from '../src-shared/channel.ts'
 import type { AgentId, Instant, ProjectId, SessionId, TicketKey } from '../src-shared/ids.ts'
+import type { KeptFile } from '../src-shared/parking.ts'
 import type { ProjectSettings } from '../src-shared/records.ts'
-import type { Refusal } from '../src-shared/refusal.ts'
+import type { Refusal, Result } from '../src-shared/refusal.ts'
 import type { Settings } from '../src-shared/settings.ts'
 import type { Storage } from './storage/port.ts'
 
@@ -11,6 +12,12 @@ export type Clock = {
   monotonic(): number
   /** Calls back once after `ms`; the answer cancels it. */
   after(ms: number, callback: () => void): () => void
+}
+
+/** A clock that also knows of the time in which the machine slept. */
+export type BootClock = Clock & {
+  /** Milliseconds that only grow, also while the machine sleeps. */
+  sinceBoot(): number
 }
 
 export type Ids = {
@@ -45,6 +52,16 @@ export type Paths = {
   dataDir: string
   mirror(project: ProjectId): string
   workspace(ticket: TicketKey, session: SessionId): string
+  /** The folder of the kept files of a session. */
+  kept(session: SessionId): string
+}
+
+/** The sealed files that are kept of parked sessions, which agents write and read. */
+export type KeptFiles = {
+  /** Reads each to its end; refused with `kept.…` where one is not what it is said to be. */
+  verify(session: SessionId, files: readonly KeptFile[]): Promise<Result<undefined>>
+  /** Those of the names that are there; the whole folder for null. */
+  remove(session: SessionId, names: readonly string[] | null): Promise<void>
 }
 
 /** What agents left that lost their host. */
@@ -93,7 +110,7 @@ export type Texts = {
 }
 
 export type CorePorts = {
-  clock: Clock
+  clock: BootClock
   ids: Ids
   log: Log
   storage: Storage
@@ -105,5 +122,8 @@ export type CorePorts = {
   /** The whole environment that git, setup commands and runtimes get, before project and session add theirs. */
   environment: Readonly<Record<string, string>>
   texts: Texts
+  /** The data key, 32 bytes in base64: read or made when it is first needed. Rejects with `BalletError`, code `key.…`. */
+  key(): Promise<string>
+  kept: KeptFiles
   demo?: Demo
 }

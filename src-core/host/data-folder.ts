@@ -15,6 +15,9 @@ export type DataFolder = Paths & {
   /** Names the socket where the path in the folder is too long for one. */
   socketPath: string
   settings: string
+  /** The data key of a host without a keychain, and the one that the system's keychain wrapped. */
+  key: string
+  wrappedKey: string
   spool: string
   demo: string
   logs: string
@@ -27,12 +30,15 @@ export function layOut(dataDir: string): DataFolder {
     dataDir: root,
     mirror: (project) => at('mirrors', `${project}.git`),
     workspace: (ticket, session) => at('workspaces', `${ticket}-${session.slice(-6)}`),
+    kept: (session) => at('kept', session),
     database: at('ballet.sqlite'),
     lock: at('host.lock'),
     holder: at('host.json'),
     socket: at('ballet.sock'),
     socketPath: at('socket.path'),
     settings: at('settings.json'),
+    key: at('key'),
+    wrappedKey: at('key.wrapped'),
     spool: at(SPOOL_FOLDER),
     demo: at('demo'),
     logs: at('logs'),
@@ -40,7 +46,7 @@ export function layOut(dataDir: string): DataFolder {
 }
 
 /** Its folders, made with the data folder; agents make what they need inside. */
-const FOLDERS = ['mirrors', 'workspaces', SPOOL_FOLDER, 'scratch', 'logs']
+const FOLDERS = ['mirrors', 'workspaces', SPOOL_FOLDER, 'scratch', 'kept', 'logs']
 
 /** What the main process and the log make there before the folder is prepared. */
 const EARLY = new Set(['chromium', 'logs'])

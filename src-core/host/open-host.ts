@@ -5,10 +5,12 @@ import { createCore } from '../create-core.ts'
 import type { AgentProcess, Launcher, Log } from '../ports.ts'
 import { createRouter, type Router } from '../router/router.ts'
 import { openSqliteStorage } from '../storage/sqlite/client.ts'
-import { prepareDataFolder } from './data-folder.ts'
+import { type DataFolder, prepareDataFolder } from './data-folder.ts'
+import { dataKeyFile } from './data-key.ts'
 import { createDemo } from './demo.ts'
 import { selectEnvironment } from './environment.ts'
 import { takeHostLock } from './host-lock.ts'
+import { keptFiles } from './kept-files.ts'
 import { readLoginShellEnvironment, wasStartedByDesktop } from './login-shell.ts'
 import { machineNotes } from './machine-notes.ts'
 import { openSettings } from './settings-file.ts'
@@ -25,6 +27,8 @@ export type HostOptions = {
   agents?: number
   log: Log
   launcher: Launcher
+  /** Gives the data key of a folder; by default it is in a file of its own. */
+  key?: (folder: DataFolder) => () => Promise<string>
   /** Absolute paths of what the build made and of the files that are shipped as they are. */
   programs: { storageWorker: string; modelServer: string; resources: string }
 }
@@ -103,6 +107,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
       },
       environment: env,
       texts,
+      key: options.key?.(folder) ?? dataKeyFile(folder),
+      kept: keptFiles(folder),
       demo,
     })
     undo.push(fleet.killAll)

@@ -1,15 +1,29 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
+import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { v7 } from 'uuid'
-import type { Clock, Ids, Spool } from '../ports.ts'
+import type { BootClock, Ids, Spool } from '../ports.ts'
 
 /** Longer waits of the system's timers overflow and end at once. */
 const TIMER_LIMIT_MS = 2 ** 31 - 1
 
-export const systemClock: Clock = {
+/** Smaller differences come of the coarse clock of the system's uptime. */
+const SLEEP_MS = 2_000
+
+/** Of the monotonic clock, which stands still while most systems sleep. */
+let slept = 0
+const bootAhead = uptime() * 1_000 - performance.now()
+
+export const systemClock: BootClock = {
   now: () => new Date().toISOString(),
   monotonic: () => performance.now(),
+  sinceBoot: () => {
+    const now = performance.now()
+    const ahead = uptime() * 1_000 - now - bootAhead
+    if (ahead - slept > SLEEP_MS) slept = ahead
+    return now + slept
+  },
   after: (ms, callback) => {
     let timer: NodeJS.Timeout
     const wait = (left: number) => {

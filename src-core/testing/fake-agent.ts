@@ -205,7 +205,7 @@ export class FakeAgent {
   }
 
   end(
-    outcome: 'finished' | 'stopped' | 'failed' | 'released',
+    outcome: 'finished' | 'stopped' | 'parked' | 'failed' | 'released',
     kept = true,
     refusal?: Refusal,
   ): void {
@@ -304,6 +304,8 @@ export const answerProbe: ProbeAnswer = (probe) => {
       return { kind: 'workspace.remove', removed: true }
     case 'planner':
       return undefined
+    case 'park.push':
+      return { kind: 'park.push', commit: probe.work.commit ?? 'd'.repeat(40) }
     case 'workspace.push':
       return { kind: 'workspace.push', commit: 'd'.repeat(40), notices: [] }
   }

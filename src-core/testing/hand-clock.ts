@@ -1,11 +1,14 @@
 import type { Instant } from '../../src-shared/ids.ts'
-import type { Clock } from '../ports.ts'
+import type { BootClock } from '../ports.ts'
 
 type Timer = { at: number; callback: () => void }
 
 /** A clock that goes only as far as it is turned by hand. */
-export class HandClock implements Clock {
+export class HandClock implements BootClock {
   #ms: number
+  /** Of the clock on the wall, and of the time since the start of the machine. */
+  #wallAhead = 0
+  #slept = 0
   readonly #timers = new Set<Timer>()
 
   constructor(start: Instant = '2026-11-29T12:00:00.000Z') {
@@ -13,11 +16,15 @@ export class HandClock implements Clock {
   }
 
   now(): Instant {
-    return new Date(this.#ms).toISOString()
+    return new Date(this.#ms + this.#wallAhead).toISOString()
   }
 
   monotonic(): number {
     return this.#ms
+  }
+
+  sinceBoot(): number {
+    return this.#ms + this.#slept
   }
 
   after(ms: number, callback: () => void): () => void {
@@ -29,6 +36,17 @@ export class HandClock implements Clock {
   /** Time passes in which nothing runs, as while a machine sleeps. */
   sleep(ms: number): void {
     this.#ms += ms
+  }
+
+  /** The machine sleeps, and with it the monotonic clock. */
+  suspend(ms: number): void {
+    this.#slept += ms
+    this.#wallAhead += ms
+  }
+
+  /** Somebody sets the clock on the wall. */
+  set(ms: number): void {
+    this.#wallAhead += ms
   }
 
   /** Turns it on, and calls back what is due, in order. */

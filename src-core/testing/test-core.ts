@@ -7,6 +7,7 @@ import type { RuntimeCapabilities } from '../../src-shared/records.ts'
 import { Refusal } from '../../src-shared/refusal.ts'
 import { Settings } from '../../src-shared/settings.ts'
 import { createCore } from '../create-core.ts'
+import { keptFiles } from '../host/kept-files.ts'
 import type { CorePorts, Demo, Ids, SettingsPort } from '../ports.ts'
 import { createRouter } from '../router/router.ts'
 import type { Storage } from '../storage/port.ts'
@@ -51,6 +52,9 @@ afterEach(async () => {
 
 let starts = 0
 
+/** The data key of every test. */
+export const TEST_KEY = Buffer.alloc(32, 7).toString('base64')
+
 export type TestCoreOptions = {
   agents?: number
   /** Of the fake agents' runtime. */
@@ -59,6 +63,7 @@ export type TestCoreOptions = {
   clock?: HandClock
   spool?: { name: string; content: unknown }[]
   demo?: Demo
+  key?: CorePorts['key']
   /** Wraps the storage, to make it fail. */
   storage?: (real: Storage) => Storage
 }
@@ -87,6 +92,7 @@ export async function startTestCore(options: TestCoreOptions = {}) {
       dataDir: dir,
       mirror: (project) => join(dir, 'mirrors', `${project}.git`),
       workspace: (ticket, session) => join(dir, 'workspaces', `${ticket}-${session.slice(-6)}`),
+      kept: (session) => join(dir, 'kept', session),
     },
     spool: {
       read: async () => [...spool],
@@ -100,6 +106,8 @@ export async function startTestCore(options: TestCoreOptions = {}) {
     host: { version: '0.1.0', kind: 'headless', pid: 1, freeBytes: async () => 10_000_000_000 },
     environment: { PATH: '/usr/bin' },
     texts: { skill: 'Ask well.', planner: 'Answer from the sources.' },
+    key: options.key ?? (async () => TEST_KEY),
+    kept: keptFiles({ kept: (session) => join(dir, 'kept', session) }),
     ...(options.demo === undefined ? {} : { demo: options.demo }),
   }
   const core = createCore(ports)

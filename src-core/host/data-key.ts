@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import { access, link, open, readFile, rm } from 'node:fs/promises'
+import { BalletError } from '../../src-shared/refusal.ts'
+import type { DataFolder } from './data-folder.ts'
+
+const KEY_BYTES = 32
+
+/**
+ * The data key of a host without a keychain: 32 random bytes in base64, in a file of its owner alone, made when it is
+ * first needed. A key that cannot be read is never made anew: what is sealed with it would be lost.
+ * Rejects with `BalletError`: `key.wrapped`, `key.malformed`, `key.unusable`.
+ */
+export function dataKeyFile({
+  key: file,
+  wrappedKey,
+}: Pick<DataFolder, 'key' | 'wrappedKey'>): () => Promise<string> {
+  let known: Promise<string> | null = null
+  return () => {
+    known ??= readOrMake(file, wrappedKey)
+    known.catch(() => {
+      known = null
+    })
+    return known
+  }
+}
+
+async function readOrMake(file: string, wrapped: string): Promise<string> {
+  const existing = await read(file)
+  if (existing !== undefined) return existing
+  if (await isThere(wrapped)) throw wrappedOnly(file, wrapped)
+  await make(file)
+  const made = await read(file)
+  if (made !== undefined) return made
+  throw unusable(file, 'it is gone right after it was made')
+}
+
+async function read(file: string): Promise<string | undefined> {
+  let text: string
+  try {
+    text = (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw unusable(file, textOf(error), error)
+  }
+  if (Buffer.from(text, 'base64').length === KEY_BYTES) return text
+  throw new BalletError({
+    code: 'key.malformed',
+    message: `${file} does not hold a data key.`,
+    hint: 'Put the right key back, from a backup or with: ballet key export. Without it nothing that is kept of parked sessions can be read; moving the file away makes a new key for what is parked from now on.',
+  })
+}
+
+/** Under its name only when it is whole and on the disk; one that somebody else made meanwhile counts. */
+async function make(file: string): Promise<void> {
+  const draft = `${file}.${randomBytes(6).toString('hex')}.new`
+  try {
+    const handle = await open(draft, 'w', 0o600)
+    try {
+      await handle.writeFile(`${randomBytes(KEY_BYTES).toString('base64')}\n`)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await link(draft, file)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw unusable(file, textOf(error), error)
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+async function isThere(file: string): Promise<boolean> {
+  try {
+    await access(file)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    throw unusable(file, textOf(error), error)
+  }
+}
+
+function wrappedOnly(file: string, wrapped: string): BalletError {
+  return new BalletError({
+    code: 'key.wrapped',
+    message: `The data key in ${wrapped} is wrapped by the desktop's keychain, which this host cannot ask.`,
+    hint: `In the desktop application's session run: ballet key export. It writes ${file} for this host.`,
+  })
+}
+
+function unusable(file: string, why: string, cause?: unknown): BalletError {
+  return new BalletError(
+    {
+      code: 'key.unusable',
+      message: `The data key ${file} cannot be used: ${why}.`,
+      hint: 'Check that the data folder can be read and written and the disk is not full, then try again.',
+    },
+    { cause },
+  )
+}
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
