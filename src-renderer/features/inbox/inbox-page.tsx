@@ -186,10 +186,10 @@ function Open() {
     const isBusy = active !== null && active !== document.body
     if (isBusy && !isFirst && root.current?.closest('.pane')?.contains(active) !== true) return
     if (isBusy && active.closest('.inbox-list, .inbox-filters') !== null) return
-    const place =
-      shownId === null ? '.inbox-calm' : '.inbox-card :is([data-question], [data-request])'
+    const card = '.inbox-card :is([data-question], [data-request])'
+    const place = shownId === null ? '.inbox-calm' : meanwhile ? '.inbox-next' : card
     root.current?.querySelector<HTMLElement>(place)?.focus({ preventScroll: true })
-  }, [shownId])
+  }, [shownId, meanwhile])
 
   const choose = (next: number, takesFocus: boolean) => {
     const item = items[Math.min(next, items.length - 1)]
@@ -252,7 +252,11 @@ function Open() {
             {meanwhile ? (
               <p className="q-hint" role="status">
                 <span className="grow">This question is over: it was ended elsewhere.</span>
-                <button type="button" className="btn" onClick={() => choose(place.current, true)}>
+                <button
+                  type="button"
+                  className="btn inbox-next"
+                  onClick={() => choose(place.current, true)}
+                >
                   Next <Key keys="Enter" />
                 </button>
               </p>
