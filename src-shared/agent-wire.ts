@@ -271,6 +271,9 @@ export type ItemBatch = z.infer<typeof ItemBatch>
 /** Code of the notice and of the `ended` of a session that was stopped, and whose work could not be pushed. */
 export const NOT_PUSHED = 'stop.not-pushed'
 
+/** Code of the notice that tells how a branch that somebody moved and the restored work differ, for the agent too. */
+export const BRANCH_MOVED = 'branch.moved'
+
 /** Agent to Core. */
 export const FromAgent = z.discriminatedUnion('type', [
   z.object({

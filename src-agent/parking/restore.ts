@@ -4,7 +4,7 @@ import { BalletError } from '../../src-shared/refusal.ts'
 import { withoutCredentials } from '../git/redact.ts'
 import type { Git } from '../git/run.ts'
 import { initClone, keptRecord } from '../workspace/clone.ts'
-import { withRefusals } from '../workspace/failure.ts'
+import { refusalOf, withRefusals } from '../workspace/failure.ts'
 import {
   guardWorkspace,
   kindOf,
@@ -93,7 +93,7 @@ async function workspaceOf(
     steps.restored()
     return { record, fresh: true, moved }
   } catch (error) {
-    steps.failed()
+    steps.failed(error)
     await removeTree(folder)
     throw error
   }
@@ -110,7 +110,9 @@ function beginSteps(report: Report) {
       report.step('restore', 'started')
     },
     restored: () => report.step('restore', 'done', 'Files, index and branches are as they were.'),
-    failed: () => report.step(step, 'failed'),
+    failed: (error: unknown) => {
+      report.step(step, 'failed', refusalOf(error, 'restoring the workspace').message)
+    },
   }
 }
 

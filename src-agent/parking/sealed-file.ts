@@ -236,7 +236,7 @@ async function writeAll(handle: FileHandle, piece: Uint8Array): Promise<void> {
 }
 
 /** Makes a rename last. Windows cannot open a folder, and needs none of it. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')
   try {

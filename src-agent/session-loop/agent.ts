@@ -166,16 +166,7 @@ export class Agent {
         void this.#loopOf(message)?.stop()
         return
       case 'session.park':
-        this.#leases.get(message.lease)?.outgoing.item({
-          type: 'refused',
-          at: this.#options.clock.now(),
-          what: 'park',
-          refusal: {
-            code: 'agent.cannot-park',
-            message: 'This build of the agent cannot park a session.',
-            hint: 'Stop the session instead.',
-          },
-        })
+        void this.#loopOf(message)?.park(message)
         return
       case 'session.release':
         void this.#loopOf(message)?.release()

@@ -6,6 +6,7 @@ import type { Clock } from '../port/clock.ts'
 import type { Outgoing } from '../port/outgoing.ts'
 import type { Marker } from '../process-tree/index.ts'
 import type { DriverSpec } from '../runtimes/driver.ts'
+import { refusalOf } from '../workspace/failure.ts'
 import type { Report, WorkspacePlan } from '../workspace/report.ts'
 
 export type Log = (
@@ -57,7 +58,7 @@ export function createContext(options: ContextOptions): LoopContext {
       workspaceDir: spec.workspaceDir,
     },
     marker: { session: spec.session, nonce: spec.nonce },
-    report: timelineReport(outgoing, clock, spec.resume !== null),
+    report: timelineReport(outgoing, clock, kindOfSteps(spec)),
     scratchDir: scratchDirOf(dataDir, spec.nonce),
   }
 }
@@ -96,30 +97,54 @@ export function driverSpecOf(
   }
 }
 
-/** Tells the steps of a resume as such, and those of a first start as notices. */
-function timelineReport(outgoing: Outgoing, clock: Clock, isResume: boolean): Report {
+/** How the steps of a report stand in the timeline; `notice`: only what there is to say of one. */
+type StepKind = 'park.step' | 'resume.step' | 'resume.step, when it is over' | 'notice'
+
+function kindOfSteps({ resume, parked }: SessionSpec): StepKind {
+  if (parked !== null) return 'resume.step'
+  // One entry a step is enough where they are short.
+  return resume === null ? 'notice' : 'resume.step, when it is over'
+}
+
+/** A report to the session's timeline. */
+export function timelineReport(outgoing: Outgoing, clock: Clock, stepKind: StepKind): Report {
   const startedAt = new Map<string, number>()
   const put = (event: AgentEventBody) => outgoing.item({ type: 'event', at: clock.now(), event })
+  const kind = stepKind === 'park.step' ? 'park.step' : 'resume.step'
   return {
     step(step, status, detail) {
       const now = clock.monotonic()
+      const begin = startedAt.get(step) ?? now
+      const words = detail === undefined ? {} : { detail }
       if (status === 'started') startedAt.set(step, now)
-      if (!isResume) {
+      if (stepKind === 'notice') {
         if (status !== 'started' || detail === undefined) return
         put({ kind: 'notice', level: 'info', code: `workspace.${step}`, text: detail })
-        return
+      } else if (status !== 'started') {
+        put({ kind, step, status, durationMs: Math.round(now - begin), ...words })
+      } else if (stepKind !== 'resume.step, when it is over') {
+        put({ kind, step, status, ...words })
       }
-      // One entry a step is enough: when it is over.
-      if (status === 'started') return
-      put({
-        kind: 'resume.step',
-        step,
-        status,
-        durationMs: Math.round(now - (startedAt.get(step) ?? now)),
-        ...(detail === undefined ? {} : { detail }),
-      })
     },
     notice: (level, code, text) => put({ kind: 'notice', level, code, text }),
+  }
+}
+
+/** Does a part of the work as a step that is told; one that fails says why. `inWords` says what came of it. */
+export async function asStep<T>(
+  report: Report,
+  step: string,
+  work: () => Promise<T>,
+  inWords?: (value: T) => string,
+): Promise<T> {
+  report.step(step, 'started')
+  try {
+    const value = await work()
+    report.step(step, 'done', inWords?.(value))
+    return value
+  } catch (error) {
+    report.step(step, 'failed', refusalOf(error, `the step ${step}`).message)
+    throw error
   }
 }
 

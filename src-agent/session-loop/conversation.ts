@@ -11,7 +11,7 @@ import type {
   ResumeFacts,
 } from '../runtimes/driver.ts'
 import { refusalOf } from '../workspace/failure.ts'
-import { driverSpecOf, type LoopContext, timed } from './context.ts'
+import { asStep, driverSpecOf, type LoopContext, timed } from './context.ts'
 import { Deliveries } from './deliveries.ts'
 import { RUNTIME_LIMITS, RuntimeKeeper } from './runtime-keeper.ts'
 import { TurnBook } from './turn-book.ts'
@@ -51,6 +51,7 @@ export class Conversation {
   #grants: readonly SessionGrant[]
   #isUp = false
   #saidReady = false
+  #version: string | null = null
   #interrupt: 'none' | 'wanted' | 'sent' = 'none'
   #cancelTurnLimit = () => {}
   #cancelInterruptLimit = () => {}
@@ -78,6 +79,11 @@ export class Conversation {
   /** The runtime's own id of it; null while it never began. */
   get id(): string | null {
     return this.#id
+  }
+
+  /** Of the runtime that was last up under this lease; null before the first. */
+  get runtimeVersion(): string | null {
+    return this.#version
   }
 
   get hasRuntime(): boolean {
@@ -134,13 +140,12 @@ export class Conversation {
     mcpServers: readonly McpServerAddress[],
   ): Promise<void> {
     const { context } = this.#options
-    if (facts !== null) context.report.step('conversation', 'started')
     this.turns.beginRuntime()
-    const recovery = await this.#keeper.launch(
-      driverSpecOf(context, executable, { grants: this.#grants, mcpServers }),
-      facts,
-    )
-    if (facts !== null) context.report.step('conversation', 'done')
+    const spec = driverSpecOf(context, executable, { grants: this.#grants, mcpServers })
+    const begin = () => this.#keeper.launch(spec, facts)
+    const isRestored = context.spec.parked !== null && !this.#saidReady
+    const step = isRestored ? 'prove' : 'conversation'
+    const recovery = await (facts === null ? begin() : asStep(context.report, step, begin))
     const open = this.#deliveries.takeOpen()
     for (const { id } of open) {
       const fate = recovery.fates.get(id)
@@ -170,6 +175,7 @@ export class Conversation {
       this.#options.onLost({ ...loss, wasBusy: true })
       return
     }
+    this.#version = session.version
     if (!this.#saidReady || session.conversation !== this.#id) {
       this.#saidReady = true
       this.#id = session.conversation
@@ -214,14 +220,20 @@ export class Conversation {
     await this.#keeper.kill()
   }
 
-  /** Ends the runtime for good, its turn first; nothing writes any more then. Rejects with `processes.survived`. */
-  async stop(reason: 'interrupted' | 'killed'): Promise<void> {
+  /**
+   * Ends the runtime for good, its turn first, which may take `limitMs`; nothing writes any more then. Rejects with
+   * `processes.survived`.
+   */
+  async stop(
+    reason: 'interrupted' | 'killed',
+    limitMs: number = RUNTIME_LIMITS.interrupt,
+  ): Promise<void> {
     this.#isUp = false
     if (reason === 'interrupted' && this.turns.isRunning) {
       const ended = new Promise<void>((resolve) => this.#turnEnded.push(resolve))
       this.#interrupt = 'sent'
       this.#keeper.session?.interrupt().catch(() => undefined)
-      await within(this.#options.context.clock, RUNTIME_LIMITS.interrupt, ended)
+      await within(this.#options.context.clock, limitMs, ended)
     }
     try {
       await this.#keeper.stop()

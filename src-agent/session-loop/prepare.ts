@@ -1,31 +1,53 @@
+import { BRANCH_MOVED } from '../../src-shared/agent-wire.ts'
+import { divergenceInWords } from '../parking/divergence.ts'
+import { workOf } from '../parking/kept-work.ts'
+import { restoreWorkspace } from '../parking/restore.ts'
 import { openWorkspace } from '../workspace/clone.ts'
-import { writeRecord } from '../workspace/record.ts'
+import { type WorkspaceRecord, writeRecord } from '../workspace/record.ts'
 import { runSetup } from '../workspace/setup.ts'
-import type { LoopContext } from './context.ts'
+import { asStep, type LoopContext } from './context.ts'
 import type { TurnBook } from './turn-book.ts'
 
-/** A workspace that is ready to work in: cloned or found, and set up once. Rejects with `BalletError`. */
+/** A workspace that is ready to work in: cloned, found or restored, and set up once. Rejects with `BalletError`. */
 export async function prepareWorkspace(
   context: LoopContext,
   turns: TurnBook,
   signal: AbortSignal,
 ): Promise<void> {
-  const { spec, git, plan, report, outgoing, clock } = context
-  report.step('workspace', 'started')
-  const { record } = await openWorkspace(git, plan, report, signal)
-  report.step('workspace', 'done')
+  const { spec, plan, report, outgoing, clock } = context
+  const record = (await restored(context, signal)) ?? (await opened(context, signal))
   outgoing.item({ type: 'workspace', at: clock.now(), baseCommit: record.base })
   if (record.setup === 'done') return
   if (spec.setup !== null) {
     const { command, limitMs } = spec.setup
     const place = { cwd: plan.workspaceDir, env: context.env, marker: context.marker }
     const callId = `setup-${spec.lease.slice(-12)}`
-    await runSetup(
-      { ...place, command, limitMs, callId },
-      clock,
-      (told) => turns.apply(told),
-      signal,
-    )
+    const setup = { ...place, command, limitMs, callId }
+    const run = () => runSetup(setup, clock, (told) => turns.apply(told), signal)
+    await (spec.parked === null ? run() : asStep(report, 'setup', run))
   }
   await writeRecord(plan.workspaceDir, { ...record, setup: 'done' })
+}
+
+async function opened(context: LoopContext, signal: AbortSignal): Promise<WorkspaceRecord> {
+  const { git, plan, report } = context
+  report.step('workspace', 'started')
+  const { record } = await openWorkspace(git, plan, report, signal)
+  report.step('workspace', 'done')
+  return record
+}
+
+/** Null when nothing of a workspace was kept. */
+async function restored(
+  { spec, git, plan, report }: LoopContext,
+  signal: AbortSignal,
+): Promise<WorkspaceRecord | null> {
+  if (spec.parked === null) return null
+  const work = await workOf(spec.parked.work, spec.parked)
+  if (work === null) return null
+  const { record, moved } = await restoreWorkspace(git, plan, work, report, signal)
+  if (moved !== null) {
+    report.notice('warning', BRANCH_MOVED, divergenceInWords(plan.branch, moved))
+  }
+  return record
 }

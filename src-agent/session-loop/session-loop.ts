@@ -12,15 +12,20 @@ import { finishWork, hasWorkspace, stopWork } from './closing.ts'
 import { type ContextOptions, createContext, type LoopContext, timed } from './context.ts'
 import { Conversation, type RuntimeLoss } from './conversation.ts'
 import { CrashLimit } from './crash-limit.ts'
+import { Parking, type ParkOrder } from './parking.ts'
 import { prepareWorkspace } from './prepare.ts'
+import { restoreConversation, tellOtherVersion } from './restored-conversation.ts'
 
 /**
  * preparing: workspace, setup and first launch · launching: the runtime is brought back · online: it runs ·
- * down: it does not, and comes back with the next delivery · closing: finish, stop or release is under way.
+ * down: it does not, and comes back with the next delivery · closing: finish, stop, park or release is under way.
  */
 type Phase = 'preparing' | 'launching' | 'online' | 'down' | 'closing' | 'ended'
 
 const NOTHING_CUT: RuntimeLoss['cut'] = { turnCut: false, storedRefs: [] }
+
+/** How long a turn may take to end when there is no time. */
+const FAST_INTERRUPT_MS = 2_000
 
 /** How long work that was told to stop may take to notice. */
 const YIELD_LIMIT_MS = 15_000
@@ -41,8 +46,10 @@ export class SessionLoop {
   #executable: string | null = null
   /** What was cut when the runtime ended, until a resume has looked after it. */
   #cut: RuntimeLoss['cut'] = NOTHING_CUT
-  /** Asked for while a finish was under way. */
-  #next: 'stop' | 'release' | null = null
+  /** What parks the session now. */
+  #parking: Parking | null = null
+  /** Asked for while a finish or a parking was under way. */
+  #next: 'stop' | 'release' | ParkOrder | null = null
 
   constructor(
     options: ContextOptions & {
@@ -68,9 +75,10 @@ export class SessionLoop {
     this.#tools = new BalletTools(this.#context, this.#conversation.turns)
   }
 
-  /** Begins; call once. */
+  /** Begins; call once. With the task to park it waits for the order, and no runtime is started. */
   start(): void {
-    this.#work = this.#prepare()
+    if (this.#context.spec.task === 'park') this.#phase = 'down'
+    else this.#work = this.#prepare()
   }
 
   get isEnded(): boolean {
@@ -101,17 +109,50 @@ export class SessionLoop {
       const { kept } = await finishWork(this.#context, message, this.#aborter.signal)
       await this.#end('finished', kept)
     } catch (error) {
-      if (this.isEnded) return
-      const refusal = refusalOf(error, 'finishing the session')
-      timed(this.#context, { type: 'refused', what: 'finish', refusal })
-      this.#phase = 'down'
-      this.#aborter = new AbortController()
-      const next = this.#next
-      this.#next = null
-      if (next === 'stop') await this.stop()
-      else if (next === 'release') await this.release()
-      else this.#conversation.pump()
+      await this.#goOn('finish', refusalOf(error, 'finishing the session'))
     }
+  }
+
+  /**
+   * Keeps everything that another lease needs to go on, removes the workspace, ends. Where that cannot be, the
+   * session goes on. Asked again with `fast`, it hurries.
+   */
+  async park(order: ParkOrder): Promise<void> {
+    if (this.#phase === 'closing') {
+      if (this.#parking === null) this.#next ??= order
+      else if (order.fast) this.#parking.hurry()
+    }
+    const wasWorking = this.#conversation.turns.isRunning
+    if (!this.#beginClosing()) return
+    const parking = new Parking(this.#context, this.#driver, this.#conversation, order)
+    this.#parking = parking
+    try {
+      const limitMs = order.fast ? FAST_INTERRUPT_MS : undefined
+      const inWords = () =>
+        wasWorking ? 'The turn was interrupted, the runtime ended.' : 'Nothing runs any more.'
+      await parking.step('settle', () => this.#halt('interrupted', limitMs), inWords)
+      const work = await parking.keep(this.#aborter.signal)
+      const isStored = await parking.store(work, this.#aborter.signal)
+      if (isStored) await this.#end('parked', await parking.free(work))
+      else await this.#end(this.#next === 'release' ? 'released' : 'parked')
+    } catch (error) {
+      this.#parking = null
+      await this.#goOn('park', refusalOf(error, 'parking the session'))
+    }
+  }
+
+  /** What was asked for cannot be: the session is as it was, and its runtime comes back when it is needed. */
+  async #goOn(what: 'finish' | 'park', refusal: Refusal): Promise<void> {
+    if (this.isEnded) return
+    timed(this.#context, { type: 'refused', what, refusal })
+    this.#phase = 'down'
+    this.#aborter = new AbortController()
+    const next = this.#next
+    this.#next = null
+    if (next === null) this.#conversation.pump()
+    else if (next === 'stop') await this.stop()
+    else if (next === 'release') await this.release()
+    else await this.park(next)
   }
 
   /** Interrupts, pushes a snapshot, keeps the workspace, ends. */
@@ -180,7 +221,9 @@ export class SessionLoop {
       if (prepared.status === 'rejected') throw prepared.reason
       this.#executable = found.value
       await mkdir(this.#context.scratchDir, { recursive: true })
+      await restoreConversation(this.#context, this.#driver)
       await this.#launch(found.value, this.#factsOfEarlierLease())
+      tellOtherVersion(this.#context, this.#conversation)
     } catch (error) {
       await this.#fail(refusalOf(error, 'preparing the session'))
     }
@@ -249,14 +292,14 @@ export class SessionLoop {
   }
 
   /** Ends the runtime, so that nothing writes any more. Rejects when something could not be ended. */
-  async #halt(reason: 'interrupted' | 'killed'): Promise<void> {
+  async #halt(reason: 'interrupted' | 'killed', limitMs?: number): Promise<void> {
     if (this.#aborter.signal.aborted) {
       // What prepares or launches ends when its processes do.
       await this.#conversation.kill()
       await within(this.#context.clock, YIELD_LIMIT_MS, this.#work)
       this.#aborter = new AbortController()
     }
-    await this.#conversation.stop(reason)
+    await this.#conversation.stop(reason, limitMs)
   }
 
   /** Gives what could not be ended. */
@@ -279,7 +322,7 @@ export class SessionLoop {
   }
 
   async #end(
-    outcome: 'finished' | 'stopped' | 'failed' | 'released',
+    outcome: 'finished' | 'stopped' | 'parked' | 'failed' | 'released',
     kept?: boolean,
     refusal?: Refusal,
   ): Promise<void> {

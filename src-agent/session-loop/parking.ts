@@ -1,0 +1,265 @@
+import { join } from 'node:path'
+import type { ToAgent } from '../../src-shared/agent-wire.ts'
+import type { ParkedWork, ParkStep } from '../../src-shared/parking.ts'
+import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
+import { KeepFiles, removeOtherFiles } from '../parking/keep-files.ts'
+import { keyOf, snapshotFacts } from '../parking/kept-work.ts'
+import { type ParkPush, pushParked } from '../parking/push.ts'
+import { captureSessionState } from '../parking/session-state.ts'
+import { type Snapshot, takeSnapshot } from '../parking/snapshot.ts'
+import type { Driver } from '../runtimes/driver.ts'
+import { refusalOf } from '../workspace/failure.ts'
+import { removeWorkspace } from '../workspace/folders.ts'
+import type { Report } from '../workspace/report.ts'
+import { hasWorkspace } from './closing.ts'
+import { asStep, type LoopContext, timed, timelineReport } from './context.ts'
+import type { Conversation } from './conversation.ts'
+
+export type ParkOrder = Omit<Extract<ToAgent, { type: 'session.park' }>, 'type' | 'lease'>
+
+/** A remote that does not take the work by then gets it later, out of a bundle. */
+const PUSH_LIMIT_MS = 60_000
+/** How long the host may take to read back and store what was kept, before the workspace is left where it is. */
+const STORED_LIMIT_MS = 120_000
+
+/**
+ * Keeps everything of a session that another lease needs to go on, step by step. Nothing writes to the workspace any
+ * more, and until all is stored nothing is removed: it may be cut anywhere, and done again.
+ */
+export class Parking {
+  readonly #context: LoopContext
+  readonly #driver: Driver
+  readonly #conversation: Pick<Conversation, 'id' | 'runtimeVersion' | 'turns'>
+  readonly #order: ParkOrder
+  readonly #report: Report
+  readonly #files: KeepFiles
+  readonly #hurry = new AbortController()
+
+  constructor(
+    context: LoopContext,
+    driver: Driver,
+    conversation: Pick<Conversation, 'id' | 'runtimeVersion' | 'turns'>,
+    order: ParkOrder,
+  ) {
+    this.#context = context
+    this.#driver = driver
+    this.#conversation = conversation
+    this.#order = order
+    this.#report = timelineReport(context.outgoing, context.clock, 'park.step')
+    this.#files = new KeepFiles(order.keptDir, keyOf(order), order.kept)
+    if (order.fast) this.#hurry.abort()
+  }
+
+  /** There is no time to push any more. */
+  hurry(): void {
+    this.#hurry.abort()
+  }
+
+  /** Does a part of it as a step of the timeline. */
+  step<T>(name: ParkStep, work: () => Promise<T>, inWords: (value: T) => string): Promise<T> {
+    return asStep(this.#report, name, work, inWords)
+  }
+
+  /** Snapshot, push and session state. Rejects with `BalletError`; then everything is as it was. */
+  async keep(signal: AbortSignal): Promise<ParkedWork> {
+    await this.#files.begin()
+    try {
+      const snapshot = await this.step('snapshot', () => this.#snapshot(signal), snapshotInWords)
+      const earlier = this.#context.spec.parked?.work
+      // Cut before it was restored: what was kept before is all there is.
+      if (snapshot === null && earlier !== undefined) return earlier
+      const pushed = await this.#push(snapshot, signal)
+      const state = await this.#state(signal)
+      return {
+        commit: snapshot === null ? this.#context.plan.pushedCommit : snapshot.commit,
+        pushed: pushed === null || pushed.pushed,
+        notPushed: pushed === null || pushed.pushed ? null : pushed.why,
+        files: [...this.#files.files],
+        state,
+        aside: [...(snapshot?.aside ?? [])],
+        snapshot: snapshot === null ? null : snapshotFacts(snapshot),
+      }
+    } finally {
+      await this.#files.end()
+    }
+  }
+
+  /** Tells what is kept, and waits until it is stored. False: it is not, or not yet; nothing may be removed. */
+  async store(work: ParkedWork, signal: AbortSignal): Promise<boolean> {
+    const { outgoing } = this.#context
+    const given = new Promise<never>((_, reject) => {
+      const letGo = () => reject(notStored('The session was told to let go.'))
+      if (signal.aborted) letGo()
+      else signal.addEventListener('abort', letGo)
+    })
+    const wait = async () => {
+      timed(this.#context, { type: 'parked', saga: this.#order.saga, work })
+      const isStored = await Promise.race([outgoing.settled(STORED_LIMIT_MS), given])
+      if (!isStored) throw notStored(`It said nothing for ${STORED_LIMIT_MS / 1_000} s.`)
+    }
+    return this.step('store', wait, () => storedInWords(work)).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** Removes the workspace. Gives whether it is still there. */
+  async free(work: ParkedWork): Promise<boolean> {
+    const { plan, log } = this.#context
+    const remove = async () => {
+      await removeOtherFiles(this.#order.keptDir, work.files)
+      const isGone = await removeWorkspace(plan.dataDir, plan.workspaceDir)
+      if (!isGone) log('warn', 'a removed workspace could not be deleted yet', { ...plan })
+    }
+    return this.step('free', remove, () => 'The workspace is removed, the agent is free.').then(
+      () => false,
+      () => true,
+    )
+  }
+
+  async #snapshot(signal: AbortSignal): Promise<Snapshot | null> {
+    if (!(await hasWorkspace(this.#context))) return null
+    const { git, plan } = this.#context
+    const target = { folder: this.#files.staging, key: keyOf(this.#order) }
+    const snapshot = await takeSnapshot(git, plan, target, this.#report, signal)
+    await this.#files.add('aside', snapshot.asideArchive)
+    await this.#files.add('refs', snapshot.refsBundle)
+    await this.#files.add('archive', snapshot.archive)
+    return snapshot
+  }
+
+  /** Null: there is nothing to push. */
+  async #push(snapshot: Snapshot | null, signal: AbortSignal): Promise<ParkPush | null> {
+    const commit = snapshot?.commit ?? null
+    this.#report.step('push', 'started')
+    if (snapshot === null || commit === null || !snapshot.needsPush) {
+      this.#report.step('push', 'done', 'There is nothing that the remote does not have.')
+      return null
+    }
+    try {
+      const done = await this.#pushOrBundle(commit, signal)
+      if (done.pushed) {
+        timed(this.#context, { type: 'pushed', commit })
+        const { branch } = this.#context.plan
+        this.#report.step('push', 'done', `${commit.slice(0, 12)} is on ${branch}.`)
+        return done
+      }
+      await this.#files.add('bundle', done.bundle)
+      const kept = done.bundle === null ? '' : ` A bundle of ${inBytes(done.bundle.bytes)} is kept.`
+      const status = this.#hurry.signal.aborted ? 'done' : 'failed'
+      this.#report.step('push', status, `Not pushed yet: ${done.why.message}${kept}`)
+      return done
+    } catch (error) {
+      this.#report.step('push', 'failed', refusalOf(error, 'pushing').message)
+      throw error
+    }
+  }
+
+  async #pushOrBundle(commit: string, signal: AbortSignal): Promise<ParkPush> {
+    const { git, plan } = this.#context
+    const target = { folder: this.#files.staging, key: keyOf(this.#order) }
+    if (!this.#hurry.signal.aborted) {
+      const either = AbortSignal.any([signal, this.#hurry.signal])
+      const limited = { ...target, limitMs: PUSH_LIMIT_MS }
+      try {
+        return await pushParked(git, plan, commit, limited, either)
+      } catch (error) {
+        if (signal.aborted || !this.#hurry.signal.aborted) throw error
+      }
+    }
+    return pushParked(git, plan, commit, { ...target, limitMs: 0 }, signal)
+  }
+
+  async #state(signal: AbortSignal): Promise<ParkedWork['state']> {
+    this.#report.step('state', 'started')
+    try {
+      const state = await this.#kept(signal)
+      this.#report.step('state', 'done', stateInWords(state))
+      return state
+    } catch (error) {
+      const refusal = refusalOf(error, 'storing the state of the session')
+      this.#report.step('state', 'failed', refusal.message)
+      // Nothing is there that waiting could save; the work is kept all the same.
+      if (refusal.code === 'state.missing' || refusal.code === 'state.not-movable') return null
+      throw error
+    }
+  }
+
+  async #kept(signal: AbortSignal): Promise<ParkedWork['state']> {
+    const { id: conversation, runtimeVersion, turns } = this.#conversation
+    if (conversation === null) return null
+    const { spec, plan, env, scratchDir } = this.#context
+    const earlier = spec.parked?.work
+    const file = earlier?.files.find(({ kind }) => kind === 'state')
+    if (runtimeVersion === null && file !== undefined && earlier?.state !== null) {
+      // No runtime went on with it under this lease.
+      if (await this.#files.reuse(file)) return earlier?.state ?? null
+    }
+    const version = runtimeVersion ?? (await this.#installedVersion())
+    const sealed = join(this.#files.staging, 'state.sealed')
+    try {
+      const archive = await captureSessionState(
+        this.#driver,
+        version,
+        {
+          ...{ conversation, file: sealed, key: keyOf(this.#order) },
+          place: { cwd: plan.workspaceDir, env },
+          scratch: join(scratchDir, 'state'),
+        },
+        signal,
+      )
+      await this.#files.add('state', archive.sealed)
+      const { runtimeVersion: writtenBy, files } = archive.manifest
+      const bytes = files.reduce((sum, each) => sum + each.bytes, 0)
+      return { conversation, runtimeVersion: writtenBy, bytes }
+    } catch (error) {
+      const { code } = refusalOf(error, 'storing the state')
+      // A conversation without a turn has no record yet.
+      if (code === 'state.missing' && turns.turn === 0) return null
+      throw error
+    }
+  }
+
+  /** The runtime that wrote the state has ended; most likely it is the one that is installed. */
+  async #installedVersion(): Promise<string> {
+    const { spec, env } = this.#context
+    const found = await this.#driver.find({ path: spec.runtimePath, env })
+    return found.version ?? 'unknown'
+  }
+}
+
+function snapshotInWords(snapshot: Snapshot | null): string {
+  if (snapshot === null) return 'There is no workspace.'
+  const { commit, aside, archive, workInProgress } = snapshot
+  const at = commit === null ? 'nothing' : commit.slice(0, 12)
+  const beside = aside.length === 0 ? '' : ` ${aside.length} files are kept beside it.`
+  if (archive !== null) return `The whole workspace is kept, ${inBytes(archive.bytes)}.`
+  if (workInProgress) return `Uncommitted work is in two commits, up to ${at}.${beside}`
+  return `Everything is committed, up to ${at}.`
+}
+
+function stateInWords(state: ParkedWork['state']): string {
+  if (state === null) return 'There is no conversation yet.'
+  return `The conversation is kept, ${inBytes(state.bytes)} of version ${state.runtimeVersion}.`
+}
+
+function storedInWords({ files }: ParkedWork): string {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  return files.length === 0 ? 'Stored.' : `Stored, with ${inBytes(bytes)} of kept files.`
+}
+
+function inBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} bytes`
+  if (bytes < 1024 ** 2) return `${Math.round(bytes / 1024)} KB`
+  if (bytes < 1024 ** 3) return `${(bytes / 1024 ** 2).toFixed(1)} MB`
+  return `${(bytes / 1024 ** 3).toFixed(1)} GB`
+}
+
+function notStored(why: string): BalletError {
+  const refusal: Refusal = {
+    code: 'park.not-stored',
+    message: `The host did not store what was kept. ${why} The workspace is left where it is.`,
+    hint: 'Nothing is lost; resuming the session goes on in its workspace.',
+  }
+  return new BalletError(refusal)
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import { BalletError } from '../../src-shared/refusal.ts'
+import { fileOf, keyOf } from '../parking/kept-work.ts'
+import { restoreSessionState } from '../parking/session-state.ts'
+import type { Driver } from '../runtimes/driver.ts'
+import { asStep, type LoopContext } from './context.ts'
+import type { Conversation } from './conversation.ts'
+
+/**
+ * Brings the state of a parked session back to where the runtime looks for it; nothing where none is needed. Rejects
+ * with `runtime.conversation-lost` when what was kept is of no use, and with what the system says.
+ */
+export async function restoreConversation(context: LoopContext, driver: Driver): Promise<void> {
+  const { spec, plan, env, report, scratchDir } = context
+  const { parked, resume } = spec
+  const state = parked?.work.state ?? null
+  if (parked === null || state === null || state.conversation !== resume?.conversation) return
+  try {
+    await asStep(
+      report,
+      'state',
+      async () => {
+        const file = await fileOf(parked.work, parked, 'state')
+        if (file === null) throw notAmongFiles()
+        return restoreSessionState(driver, {
+          ...{ conversation: state.conversation, file, key: keyOf(parked) },
+          place: { cwd: plan.workspaceDir, env },
+          scratch: join(scratchDir, 'state'),
+        })
+      },
+      ({ files, runtimeVersion }) => `${files.length} files of version ${runtimeVersion}.`,
+    )
+  } catch (error) {
+    const isOfNoUse = error instanceof BalletError && error.code.startsWith('state.')
+    throw isOfNoUse ? conversationLost(error) : error
+  }
+}
+
+/** Says that another version of the runtime goes on than the one that wrote the state. */
+export function tellOtherVersion(
+  { spec, report }: LoopContext,
+  { runtimeVersion }: Pick<Conversation, 'runtimeVersion'>,
+): void {
+  const wrote = spec.parked?.work.state?.runtimeVersion ?? null
+  if (wrote === null || runtimeVersion === null || wrote === runtimeVersion) return
+  if (wrote === 'unknown' || runtimeVersion === 'unknown') return
+  const text = `The conversation was written by version ${wrote} of the runtime, and goes on with ${runtimeVersion}.`
+  report.notice('info', 'resume.version', text)
+}
+
+function conversationLost(cause: BalletError): BalletError {
+  return new BalletError(
+    {
+      code: 'runtime.conversation-lost',
+      message: `The conversation cannot be brought back: ${cause.message}`,
+      hint: 'The workspace is restored and kept: a new conversation goes on with the work as it is.',
+    },
+    { cause },
+  )
+}
+
+function notAmongFiles(): BalletError {
+  return new BalletError({
+    code: 'state.missing',
+    message: 'The state of the session is not among its kept files.',
+  })
+}
