@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import { expect, type Page } from '@playwright/test'
 import { readPng, writePng } from './palette-png.ts'
 
+type Size = { readonly width: number; readonly height: number }
+
 export type Camera = {
-  /** Takes what is in sight, in each size and theme. */
-  take(name: string): Promise<void>
+  /** Takes what is in sight in each theme and size, or in one size. */
+  take(name: string, only?: Size): Promise<void>
   /** What was taken, in that order. */
   readonly taken: readonly { readonly path: string; readonly bytes: number }[]
 }
@@ -53,12 +55,14 @@ export function createCamera(window: Page, folder: string, paths: readonly Shown
   }
   return {
     taken,
-    take: async (name) => {
+    take: async (name, only) => {
       await mkdir(folder, { recursive: true })
       for (const scheme of ['dark', 'light'] as const) {
         await window.emulateMedia({ colorScheme: scheme })
         await expect(window.locator('html')).toHaveAttribute('data-theme', scheme)
-        for (const { suffix, width, height } of sizes) {
+        for (const { suffix, width, height } of only === undefined
+          ? sizes
+          : [{ suffix: '', ...only }]) {
           await window.setViewportSize({ width, height })
           await shoot(join(folder, `${name}${suffix}-${scheme}.png`))
         }

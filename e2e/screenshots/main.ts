@@ -6,7 +6,7 @@ import { startDesktop } from '../support/desktop-app.ts'
 import { withWorkbench } from '../support/workbench.ts'
 import { createCamera } from './camera.ts'
 import { book, files } from './sample.ts'
-import { fillWorld, firstViews, muchView, pageViews, sessionViews } from './views.ts'
+import { fillWorld, firstViews, inboxViews, muchView, pageViews, sessionViews } from './views.ts'
 
 const HELP = `Usage: npm run screenshots -- [--into FOLDER]
 
@@ -45,7 +45,7 @@ export async function main(args: string[]): Promise<number> {
         [bench.folder, '/srv'],
       ])
       const stage = { window, client, camera, shop: shop.path, api: api.path }
-      for (const views of [firstViews, fillWorld, sessionViews, pageViews, muchView]) {
+      for (const views of [firstViews, fillWorld, sessionViews, inboxViews, pageViews, muchView]) {
         await views(stage).catch(async (error: unknown) => {
           await window
             .screenshot({ path: join(ROOT, 'test-results', 'screenshots-failed.png') })

@@ -31,6 +31,20 @@ for (const name of cases) console.log('✓ cart > ' + name)
 console.log(cases.length + ' passed')
 `
 
+const DECISION = `# 4. Few dependencies
+
+## Context
+
+The shop's bundle has a budget of 180 kB. Every package that is added stays.
+
+## Decision
+
+Prefer the platform over packages. A package is taken when it saves more
+than a hundred lines of our own, and when its size is named in the ticket.
+
+Mails are written in the language of the customer, always.
+`
+
 export const files: RemoteFiles = {
   'README.md': '# shop\n\nA small shop.\n',
   'src/cart/storage.js': STORAGE,
@@ -38,6 +52,7 @@ export const files: RemoteFiles = {
     "import { pad } from './pad.js'\n\nexport const day = (at) => pad(at.getDate())\n",
   'test/cart.js': TEST,
   'CHANGELOG.md': '# Changes\n',
+  'docs/decisions/0004.md': DECISION,
 }
 
 const todos = (...states: ('pending' | 'in_progress' | 'completed')[]) => ({
@@ -156,11 +171,122 @@ const limits: Step[] = [
 
 const rounding: Step[] = [{ text: 'Rounded at the end of a line now, and not at each item.' }]
 
+const tool = (name: string, input: Record<string, unknown>) => ({
+  name: `mcp__ballet__${name}`,
+  input,
+})
+
+const mails: Step[] = [
+  {
+    text: 'Three places format dates by hand: `src/format/date.js`, the mails and the cart. Before I replace them I need a decision or two.',
+    tools: [
+      tool('report_progress', { summary: 'The three places are found', done: 1, total: 4 }),
+      tool('record_assumption', {
+        assumption: 'Mails keep the date format that they have now.',
+        reason: 'Customers search their mail for it, and nothing in the ticket asks for a change.',
+        alternatives: ['one format everywhere', 'the format of the reader’s language'],
+        reversible_by: 'one constant in `src/mail/render.js`',
+      }),
+      tool('ask_question', { question: 'In which language are mails written?' }),
+      tool('ask_question', {
+        question: 'Which library shall format dates?',
+        context:
+          'Used in **14 files**; the bundle budget of the shop is 180 kB, 171 kB are used. `src/format/date.js` holds what there is now.',
+        options: [
+          {
+            label: 'Intl, no library',
+            detail: '0 kB; relative times by hand, about 60 lines',
+            recommended: true,
+          },
+          { label: 'date-fns', detail: '6 kB for what is used' },
+          { label: 'Luxon', detail: '21 kB, over the budget' },
+        ],
+      }),
+      tool('ask_question', {
+        question: 'Which of the old formats must stay readable?',
+        multiple: true,
+        options: [
+          { label: '`DD.MM.YYYY` in mails', detail: 'customers search for it' },
+          { label: 'ISO dates in exports', detail: 'accounting imports them' },
+          { label: 'Relative times in the cart' },
+        ],
+      }),
+    ],
+  },
+  { text: 'I asked which library to take and which formats must stay; the rest is prepared.' },
+]
+
+/** What the planner's model says to a question, as JSON. */
+const planned = (
+  name: string,
+  match: string,
+  answer: string,
+  ...quotes: string[]
+): NamedScript => ({
+  name,
+  match,
+  planner: true,
+  steps: [
+    {
+      text: JSON.stringify({
+        answer,
+        citations: quotes.map((quote) => ({
+          source: 'docs/decisions/0004.md',
+          place: 'Decision',
+          quote,
+        })),
+      }),
+    },
+  ],
+})
+
+/** As many questions as nobody likes to find. */
+const many: Step[] = [
+  {
+    tools: [
+      'Which header names the limit?',
+      'Does a limit hold for an hour or for a day?',
+      'What does a caller over the limit get?',
+      'Are keys of the same customer counted together?',
+      'Who may raise a limit?',
+      'Is there a limit for reading?',
+      'Where is the count kept when the cache is away?',
+      'Do old keys get a limit?',
+      'Is the dashboard part of this?',
+      'Which calls cost more than one?',
+      'Is a refused call counted?',
+      'When is a customer told?',
+    ].map((question, at) =>
+      tool('ask_question', {
+        question,
+        urgency: at < 2 ? 'high' : at > 8 ? 'low' : 'normal',
+        options: [{ label: 'As it is now', recommended: at % 3 === 0 }, { label: 'Otherwise' }],
+      }),
+    ),
+  },
+  { text: 'All of these change what callers see, so I ask first.' },
+]
+
 const scripts: NamedScript[] = [
   { name: 'cart', match: 'The cart is empty after a reload', steps: cart },
   { name: 'changelog', match: 'Keep the old key readable', steps: changelog },
   { name: 'dates', match: 'Dates are formatted by hand', steps: dates },
   { name: 'limits', match: 'Limits count by address', steps: limits },
+  { name: 'mails', match: 'three kinds of dates', steps: mails },
+  { name: 'many', match: 'Callers see their limit', steps: many },
+  planned(
+    'language',
+    'In which language are mails written?',
+    'In the language of the customer.',
+    'Mails are written in the language of the customer, always.',
+  ),
+  planned(
+    'library',
+    'Which library shall format dates?',
+    'Use `Intl`: the project prefers the platform over packages.',
+    'Prefer the platform over packages. A package is taken when it saves more than a hundred lines',
+    'Dates are formatted by Intl.',
+  ),
   { name: 'rounding', match: 'Totals differ by a cent', steps: rounding },
 ]
 
@@ -180,6 +306,16 @@ export const tickets = {
   limits: {
     title: 'Rate limits per key',
     body: 'Limits count by address; several customers share one. Count by API key.',
+    priority: 3,
+  },
+  mails: {
+    title: 'One way to write dates',
+    body: 'Mails, exports and the cart show three kinds of dates. One is enough.',
+    priority: 2,
+  },
+  many: {
+    title: 'Show callers their limit',
+    body: 'Callers see their limit in every answer, and what is left of it.',
     priority: 3,
   },
   rounding: {

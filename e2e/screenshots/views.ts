@@ -1,4 +1,5 @@
 import { expect as expectSoon, type Page } from '@playwright/test'
+import { waitForQuestions } from '../support/asking.ts'
 import type { BalletClient } from '../support/ballet-client.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { waitForEvent, waitForState, waitForTurnEnd } from '../support/watch.ts'
@@ -30,6 +31,9 @@ async function open(window: Page, name: string): Promise<void> {
 export async function firstViews({ window, client, camera }: Stage): Promise<void> {
   await expect(window.getByRole('region', { name: 'Fleet' })).toBeVisible()
   await camera.take('empty')
+  await window.keyboard.press('Control+B')
+  await expect(window.getByText('Nothing waits for you.')).toBeVisible()
+  await camera.take('inbox-empty')
 
   await window.keyboard.press('Control+Shift+N')
   await window.getByLabel(/^Repository/u).fill('git@git.example.invalid:acme/shop.git')
@@ -122,6 +126,54 @@ export async function sessionViews({ window, client, camera }: Stage): Promise<v
   await window.keyboard.press('Control+Shift+\\')
 }
 
+const question = (window: Page, text: string) =>
+  window.getByRole('region', { name: /^Question/u }).filter({ hasText: text })
+
+/** What agents ask and assume, wherever it is answered. */
+export async function inboxViews({ window, client, camera }: Stage): Promise<void> {
+  // The demo has done its part; its agent is wanted.
+  const [demo] = await client.sessions.list({ project: 'demo' })
+  if (demo !== undefined) await client.sessions.stop({ ref: demo.id })
+  const made = await client.tickets.add({ ...tickets.mails, project: 'shop', start: true })
+  const { id } = await client.sessions.show({ ref: made.key })
+  await waitForTurnEnd(client, id, 1, 60_000)
+  const open = await waitForQuestions(client, id, 2, undefined, 60_000)
+
+  await window.keyboard.press('Control+B')
+  await window.getByRole('button', { name: /^Which library/u }).click()
+  await expect(question(window, 'Which library')).toBeFocused()
+  await window.keyboard.press('1')
+  await camera.take('inbox')
+  await window.keyboard.press('Control+Shift+H')
+  await line(window, tickets.mails.title).click()
+  await expect(question(window, 'Which of the old formats')).toBeVisible()
+  await camera.take('question')
+  await window
+    .getByRole('button', { name: /0004\.md:9/u })
+    .first()
+    .click()
+  await expect(
+    window
+      .getByRole('dialog', { name: /^Source/u })
+      .locator('mark')
+      .first(),
+  ).toBeVisible()
+  await camera.take('source')
+  await window.keyboard.press('Escape')
+
+  const inHash = async (hash: string) => {
+    await window.evaluate((wanted) => {
+      location.hash = wanted
+    }, hash)
+    await window.reload()
+  }
+  await inHash(`#answer/${open[0]?.id}`)
+  await expect(question(window, 'Which library')).toBeFocused()
+  await camera.take('answer-window', { width: 520, height: 420 })
+  await inHash('')
+  await expect(window.getByRole('button', { name: /^Inbox/u })).toBeVisible()
+}
+
 /** The pages around them. */
 export async function pageViews({ window, client, camera }: Stage): Promise<void> {
   const page = async (name: string, keys: string, seen: string) => {
@@ -157,8 +209,17 @@ export async function pageViews({ window, client, camera }: Stage): Promise<void
   await window.keyboard.press('Escape')
 }
 
-/** A sidebar of many tickets. */
+/** A sidebar of many tickets, an inbox of many questions. */
 export async function muchView({ window, client, camera }: Stage): Promise<void> {
+  await client.settings.edit({ agents: 5 })
+  await client.projects.edit({ ref: 'api', planner: false })
+  const made = await client.tickets.add({ ...tickets.many, project: 'api', start: true })
+  const { id } = await client.sessions.show({ ref: made.key })
+  await waitForTurnEnd(client, id, 1, 60_000)
+  await window.keyboard.press('Control+B')
+  await expect(question(window, 'Which header')).toBeFocused()
+  await camera.take('inbox-much')
+
   const words = ['Speed up', 'Cache', 'Document', 'Split', 'Test', 'Rename']
   const things = ['the price index', 'invoice numbers', 'login by passkey', 'search suggestions']
   for (let at = 0; at < 300; at += 1) {
