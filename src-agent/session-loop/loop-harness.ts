@@ -77,10 +77,8 @@ export class LoopHarness {
   readonly outgoing: Outgoing
   ended = false
 
-  constructor(
-    sample: Sample,
-    { spec, driver = new RecordingDriver(), stores = true, clock = systemClock }: HarnessOptions,
-  ) {
+  constructor(sample: Sample, options: HarnessOptions) {
+    const { spec, driver = new RecordingDriver(), stores = true, clock = systemClock } = options
     this.driver = driver
     this.outgoing = new Outgoing({
       lease: LeaseId.parse(spec.lease),
@@ -97,7 +95,7 @@ export class LoopHarness {
     })
     this.loop = new SessionLoop({
       spec,
-      dataDir: sample.dataDir,
+      dataDir: options.dataDir ?? sample.dataDir,
       env: { ...sample.env, BALLET_AGENT: 'agent-1' },
       driver,
       outgoing: this.outgoing,
@@ -157,4 +155,5 @@ type HarnessOptions = {
   driver?: RecordingDriver
   stores?: boolean
   clock?: Clock
+  dataDir?: string
 }

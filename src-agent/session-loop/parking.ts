@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { ToAgent } from '../../src-shared/agent-wire.ts'
 import type { ParkedWork, ParkStep } from '../../src-shared/parking.ts'
 import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
+import { copyIntoMirror } from '../parking/copy-in-mirror.ts'
 import { KeepFiles, removeOtherFiles } from '../parking/keep-files.ts'
 import { keyOf, snapshotFacts } from '../parking/kept-work.ts'
 import { type ParkPush, pushParked } from '../parking/push.ts'
@@ -140,7 +141,12 @@ export class Parking {
       const done = await this.#pushOrBundle(commit, signal)
       if (done.pushed) {
         timed(this.#context, { type: 'pushed', commit })
-        const { branch } = this.#context.plan
+        const { git, plan, log } = this.#context
+        const { branch } = plan
+        await copyIntoMirror(git, plan, commit, signal).catch((error: unknown) => {
+          const { message: why } = refusalOf(error, 'copying parked work into the mirror')
+          log('warn', 'parked work is on the remote alone', { branch, why })
+        })
         this.#report.step('push', 'done', `${commit.slice(0, 12)} is on ${branch}.`)
         return done
       }

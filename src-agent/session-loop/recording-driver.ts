@@ -11,6 +11,7 @@ import type {
   ReadOnlyRun,
   Recovery,
   ResumeFacts,
+  SessionStateFiles,
 } from '../runtimes/driver.ts'
 
 /** What a resume finds; the fate is that of every open delivery. */
@@ -35,6 +36,7 @@ export class RecordingDriver implements Driver {
   readonly asked: string[] = []
   readonly specs: DriverSpec[] = []
   readonly facts: ResumeFacts[] = []
+  state?: SessionStateFiles
   report: Partial<RuntimeReport> = {}
   conversation = 'conversation-1'
   /** How the next launches go; each is used once. */
