@@ -76,7 +76,7 @@ async function find(
     case 'runtimes':
       return probeRuntimes(git, drivers, { paths: probe.paths, cwd: dataDir })
     case 'reap': {
-      const ended = await endTree(probe.markers, { limitMs })
+      const ended = await endTree(probe.markers, { limitMs, freezesOldest: true })
       // Left by agents that were killed; a folder that stays harms nobody.
       for (const { nonce } of probe.markers) {
         await removeTree(scratchDirOf(dataDir, nonce)).catch(() => undefined)

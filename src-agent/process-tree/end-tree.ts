@@ -3,7 +3,7 @@ import type { ProcessIdentity } from '../../src-shared/agent-wire.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { identityKey, isRunning } from './identity.ts'
 import { type Marker, markOf } from './marker.ts'
-import { processesWith } from './processes-with.ts'
+import { oldestOf, processesWith } from './processes-with.ts'
 import { forgetRoots } from './roots.ts'
 import { killWindowsTree } from './windows.ts'
 
@@ -13,6 +13,11 @@ const GRACE_MS = 400
 export type EndOptions = {
   /** How long processes may take to end by SIGTERM before they are killed; 0 kills at once. 400 ms when absent. */
   graceMs?: number
+  /**
+   * Stops the oldest process of each session at once, and kills it last: a runtime that sees its tools end writes that
+   * down, or goes on, after its session was settled without it.
+   */
+  freezesOldest?: boolean
   /** The whole time until it must be done. */
   limitMs: number
 }
@@ -25,7 +30,8 @@ export async function endTree(
   markers: readonly Marker[],
   options: EndOptions,
 ): Promise<ProcessIdentity[]> {
-  const ended = await endProcesses(() => processesWith(markers), options)
+  const frozen = options.freezesOldest === true ? await oldestOf(markers) : []
+  const ended = await endProcesses(() => processesWith(markers), options, frozen)
   for (const marker of markers) forgetRoots(markOf(marker))
   return ended
 }
@@ -33,8 +39,11 @@ export async function endTree(
 /** The same for what `find` gives, which is asked again and again. */
 export async function endProcesses(
   find: () => Promise<readonly ProcessIdentity[]>,
-  { graceMs = GRACE_MS, limitMs }: EndOptions,
+  { graceMs = GRACE_MS, limitMs }: Pick<EndOptions, 'graceMs' | 'limitMs'>,
+  frozen: readonly ProcessIdentity[] = [],
 ): Promise<ProcessIdentity[]> {
+  const frozenKeys = new Set(frozen.map(identityKey))
+  for (const identity of frozen) await signal(identity, 'SIGSTOP')
   const begin = performance.now()
   const elapsed = () => performance.now() - begin
   // A process that dropped its environment is found only as long as its parent lives: what was seen once stays.
@@ -48,8 +57,9 @@ export async function endProcesses(
     emptyLooks = left.length === 0 ? emptyLooks + 1 : 0
     if (emptyLooks === 2) return [...seen.values()]
     if (elapsed() > limitMs) throw survived(left)
-    if (elapsed() < graceMs) {
-      for (const identity of left) {
+    const others = left.filter((identity) => !frozenKeys.has(identityKey(identity)))
+    if (elapsed() < graceMs && (others.length > 0 || left.length === 0)) {
+      for (const identity of others) {
         if (asked.has(identityKey(identity))) continue
         asked.add(identityKey(identity))
         await signal(identity, 'SIGTERM')

@@ -104,6 +104,17 @@ describe.skipIf(process.platform === 'win32')('process tree', () => {
     expect(await readFile(join(folder, 'bye'), 'utf8')).toBe('bye\n')
   })
 
+  it('lets no runtime see that its tools end, which may tidy up all the same', async () => {
+    await shell(
+      `sh -c 'trap "echo bye > bye; exit 0" TERM; while true; do sleep 0.02; done'; echo seen > seen; sleep 300`,
+    )
+    await untilCount(marker, 3)
+    await endTree([marker], { limitMs: 5_000, freezesOldest: true })
+    expect(await processesWith([marker])).toEqual([])
+    expect(await readFile(join(folder, 'bye'), 'utf8')).toBe('bye\n')
+    await expect(readFile(join(folder, 'seen'))).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
   it('ends 30 forks, and processes that fork while they are killed', async () => {
     await shell('for i in $(seq 30); do setsid sleep 300 & done; while true; do sleep 0.01 & done')
     await untilCount(marker, 31)

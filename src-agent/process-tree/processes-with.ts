@@ -14,6 +14,16 @@ export async function processesWith(markers: readonly Marker[]): Promise<Process
   return selectMarked(rows, markers.map(markOf)).map(({ pid, startTime }) => ({ pid, startTime }))
 }
 
+/** The process that began each session, as far as it runs. */
+export async function oldestOf(markers: readonly Marker[]): Promise<ProcessIdentity[]> {
+  if (markers.length === 0) return []
+  const rows = await readProcessTable()
+  return markers.flatMap((marker) => {
+    const [oldest] = selectMarked(rows, [markOf(marker)])
+    return oldest === undefined ? [] : [{ pid: oldest.pid, startTime: oldest.startTime }]
+  })
+}
+
 /** The rows of the table that belong to the marks; this process itself never does. */
 export function selectMarked(rows: readonly ProcessRow[], marks: readonly string[]): ProcessRow[] {
   const wanted = new Set(marks)

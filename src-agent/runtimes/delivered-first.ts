@@ -8,7 +8,7 @@ type Tell = (signal: DriverSignal) => void
 
 /**
  * Puts `delivered` before what comes of the message: a quick model answers sooner than the runtime writes its record.
- * Live text is never held back, nor is the end of a turn: a runtime that ends one in order has its message.
+ * Live text is never held back, nor is the end of a turn: a runtime that completes one has its message.
  */
 export function deliveredFirst(tell: Tell): Tell {
   const order = new DeliveredFirst(tell)
@@ -18,7 +18,9 @@ export function deliveredFirst(tell: Tell): Tell {
 class DeliveredFirst {
   readonly #tell: Tell
   readonly #told = new Set<DeliveryId>()
-  #waitsFor = new Set<DeliveryId>()
+  /** What the running turn began with and is not told yet. */
+  #untold = new Set<DeliveryId>()
+  #isHolding = false
   #held: DriverSignal[] = []
   #limit: NodeJS.Timeout | undefined
 
@@ -35,8 +37,9 @@ class DeliveredFirst {
       case 'turn.started':
         this.#release()
         this.#tell(signal)
-        this.#waitsFor = new Set(signal.deliveries.filter((id) => !this.#told.has(id)))
-        if (this.#waitsFor.size > 0) {
+        this.#untold = new Set(signal.deliveries.filter((id) => !this.#told.has(id)))
+        if (this.#untold.size > 0) {
+          this.#isHolding = true
           this.#limit = setTimeout(() => this.#release(), LIMIT_MS)
         }
         return
@@ -44,8 +47,9 @@ class DeliveredFirst {
         this.#delivered(signal)
         return
       case 'turn.ended': {
-        const deliveries = [...this.#waitsFor]
-        if (signal.reason !== 'killed' && deliveries.length > 0) {
+        const deliveries = [...this.#untold]
+        this.#untold.clear()
+        if (signal.reason === 'completed' && deliveries.length > 0) {
           this.#delivered({ type: 'delivered', at: signal.at, deliveries })
         }
         this.#release()
@@ -57,7 +61,7 @@ class DeliveredFirst {
         this.#tell(signal)
         return
       default:
-        if (this.#waitsFor.size > 0) this.#held.push(signal)
+        if (this.#isHolding) this.#held.push(signal)
         else this.#tell(signal)
     }
   }
@@ -66,15 +70,15 @@ class DeliveredFirst {
     const deliveries = signal.deliveries.filter((id) => !this.#told.has(id))
     for (const id of deliveries) {
       this.#told.add(id)
-      this.#waitsFor.delete(id)
+      this.#untold.delete(id)
     }
     if (deliveries.length > 0) this.#tell({ ...signal, deliveries })
-    if (this.#waitsFor.size === 0) this.#release()
+    if (this.#untold.size === 0) this.#release()
   }
 
   #release(): void {
     clearTimeout(this.#limit)
-    this.#waitsFor.clear()
+    this.#isHolding = false
     for (const signal of this.#held.splice(0)) this.#tell(signal)
   }
 }

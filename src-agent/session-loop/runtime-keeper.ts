@@ -129,7 +129,7 @@ export class RuntimeKeeper {
 
   /** Ends what carries the marker, also what no driver knows. */
   async kill(): Promise<void> {
-    await endTree([this.#marker], { limitMs: RUNTIME_LIMITS.kill })
+    await endTree([this.#marker], { limitMs: RUNTIME_LIMITS.kill, freezesOldest: true })
   }
 }
 

@@ -174,7 +174,7 @@ describe('a session of the real Claude Code', () => {
     )
     expect(performance.now() - begin).toBeLessThan(1_000)
     await interrupting
-    expect(scene.told().at(-1)).toBe('turn.ended interrupted')
+    expect(scene.lastTold()).toBe('turn.ended interrupted')
     expect(scene.told().find((line) => line.startsWith('result'))).toMatch(/^result cancelled/)
     await session.send(deliveryOf(scripted('Go on.', [{ text: 'Going on.' }])))
     await scene.waitForSignal('turn.ended', 2)
@@ -194,7 +194,7 @@ describe('a session of the real Claude Code', () => {
     await session.interrupt()
     const cut = scene.told().filter((line) => line.startsWith('text (cut)'))
     expect(cut).toEqual([expect.stringMatching(/^text \(cut\): A/)])
-    expect(scene.told().at(-1)).toBe('turn.ended interrupted')
+    expect(scene.lastTold()).toBe('turn.ended interrupted')
     await session.stop()
   })
 

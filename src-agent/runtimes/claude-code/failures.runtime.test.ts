@@ -108,9 +108,9 @@ describe('failures of the runtime', () => {
     const before = process.memoryUsage().rss
     await session.send(deliveryOf('Hello.'))
     await scene.waitForSignal('turn.ended')
-    expect(scene.told()).toEqual([
+    expect(scene.told()).toContain('delivered 1')
+    expect(scene.told().filter((told) => told !== 'delivered 1')).toEqual([
       'turn.started 1',
-      'delivered 1',
       expect.stringMatching(/^warning runtime.garbage: .*this is not JSON/),
       expect.stringMatching(/^info runtime.unknown: .*from_the_future/),
       expect.stringMatching(/^warning runtime.oversized: .* 52428830 bytes/),

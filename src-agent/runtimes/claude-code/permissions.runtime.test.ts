@@ -67,7 +67,7 @@ describe('permission prompts of the real Claude Code', () => {
     expect(scene.signals).toContainEqual(
       expect.objectContaining({ type: 'request.withdrawn', request: open }),
     )
-    expect(scene.told().at(-1)).toBe('turn.ended interrupted')
+    expect(scene.lastTold()).toBe('turn.ended interrupted')
     await expect(session.answerRequest(open, { outcome: 'allow' })).rejects.toMatchObject({
       code: 'request.gone',
     })

@@ -313,7 +313,7 @@ export class ClaudeCodeSession implements RuntimeSession {
       ),
     ])
     try {
-      await endTree([this.#options.marker], END_SOON)
+      await endTree([this.#options.marker], { ...END_SOON, freezesOldest: true })
     } catch (error) {
       this.#tellSurvivors(error)
     }

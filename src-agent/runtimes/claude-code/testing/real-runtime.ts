@@ -105,6 +105,13 @@ export class Scene {
     return tell(this.signals)
   }
 
+  /** Of a turn that was cut the record may hold its message only a moment later. */
+  lastTold(): string | undefined {
+    return this.told()
+      .filter((line) => !line.startsWith('delivered'))
+      .at(-1)
+  }
+
   async waitFor<T>(
     what: string,
     look: () => T | undefined | null | false | Promise<T | undefined | null | false>,
