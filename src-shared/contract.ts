@@ -388,14 +388,16 @@ export const contract = {
     list: call.output(z.array(Agent)),
     /**
      * Parks the session of each, a working one at the end of its turn or after the grace, and gives it no other: one
-     * agent, or all. `now` does not wait for the end of the turn; `cancel` takes it back.
+     * agent, or all. `gently` again: the grace begins anew. `now` does not wait for the end of the turn; `fast` neither
+     * for a push, which is done later: for a machine that goes down. `cancel` takes it back. It is over when no agent
+     * holds a session any more.
      */
     drain: call
       .input(
         z.object({
           ...command,
           agent: AgentId.optional(),
-          how: z.enum(['gently', 'now', 'cancel']).default('gently'),
+          how: z.enum(['gently', 'now', 'fast', 'cancel']).default('gently'),
         }),
       )
       .output(z.array(Agent)),
