@@ -9,6 +9,7 @@ import { longTimeline } from './long-timeline.ts'
 import { describeMachine } from './machine.ts'
 import { memory } from './memory.ts'
 import { paint } from './paint.ts'
+import { parking } from './parking.ts'
 import { type Run, table, writeJson, writePage } from './report.ts'
 import { start } from './start.ts'
 import { storage } from './storage.ts'
@@ -18,6 +19,7 @@ const BENCHES: readonly Bench[] = [
   paint,
   turns,
   interrupt,
+  parking,
   start,
   storage,
   longTimeline,

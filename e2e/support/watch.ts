@@ -75,7 +75,7 @@ export async function waitForState(
   client: BalletClient,
   ref: string,
   state: SessionState,
-  options: { readonly timeoutMs?: number } = {},
+  options: { readonly timeoutMs?: number; readonly everyMs?: number } = {},
 ): Promise<Session> {
   let seen: Session | undefined
   return waitFor(
@@ -84,7 +84,7 @@ export async function waitForState(
       seen = await client.sessions.show({ ref })
       return seen.state === state && seen
     },
-    { timeoutMs: options.timeoutMs ?? 30_000, everyMs: 50, state: () => seen },
+    { timeoutMs: 30_000, everyMs: 50, ...options, state: () => seen },
   )
 }
 
