@@ -274,18 +274,25 @@ const scripts: NamedScript[] = [
   { name: 'limits', match: 'Limits count by address', steps: limits },
   { name: 'mails', match: 'three kinds of dates', steps: mails },
   { name: 'many', match: 'Callers see their limit', steps: many },
-  planned(
-    'language',
-    'In which language are mails written?',
-    'In the language of the customer.',
-    'Mails are written in the language of the customer, always.',
-  ),
+  // A prompt names earlier questions too: the last one is looked for first.
+  {
+    name: 'formats',
+    match: 'Which of the old formats',
+    planner: true,
+    steps: [{ text: '{"undecided": "No source names the formats."}' }],
+  },
   planned(
     'library',
     'Which library shall format dates?',
     'Use `Intl`: the project prefers the platform over packages.',
     'Prefer the platform over packages. A package is taken when it saves more than a hundred lines',
     'Dates are formatted by Intl.',
+  ),
+  planned(
+    'language',
+    'In which language are mails written?',
+    'In the language of the customer.',
+    'Mails are written in the language of the customer, always.',
   ),
   { name: 'rounding', match: 'Totals differ by a cent', steps: rounding },
 ]

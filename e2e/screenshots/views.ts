@@ -90,6 +90,7 @@ export async function sessionViews({ window, client, camera }: Stage): Promise<v
   await camera.take('find')
   await window.keyboard.press('Escape')
 
+  await open(window, tickets.dates.title)
   await window.keyboard.press('Control+Shift+A')
   await expect(
     timelineRegion(window).getByRole('region', { name: /^Permission request/u }),

@@ -14,6 +14,7 @@ import { age } from '../../ui/words.ts'
 import { outcomeWord } from '../requests/answers.ts'
 import { RequestCard } from '../requests/request-card.tsx'
 import { attempt } from '../session/actions.ts'
+import { useAttends } from '../session/attend.ts'
 import { ParksIn } from '../session/parks-in.tsx'
 import { useHostTheme } from '../shell/host-theme.ts'
 import { OverQuestion } from './over-question.tsx'
@@ -22,6 +23,7 @@ import { SessionTail } from './session-tail.tsx'
 
 function Head({ about, since }: { about: Question | Request; since: string }) {
   const session = useSession(about.session)
+  useAttends(about.session, true)
   const waits = age(useMinutes() - Date.parse(since))
   return (
     <header className="answer-head">

@@ -231,7 +231,7 @@ function Open() {
   const isFiltered = kind !== null || project !== null
   if (all.length === 0 && shown === undefined && held.length === 0) {
     return (
-      <div className="inbox-empty">
+      <div ref={root} className="inbox-empty">
         <Calm isFiltered={false} />
       </div>
     )

@@ -11,7 +11,7 @@ import { StateDot, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
 import { age, fullTime } from '../../ui/words.ts'
 import { RequestCard } from '../requests/request-card.tsx'
 import { attempt } from '../session/actions.ts'
-import { ParksIn } from '../session/parks-in.tsx'
+import { ParkButtons, ParksIn } from '../session/parks-in.tsx'
 import { AssumptionCard } from './assumption-card.tsx'
 import { OverQuestion } from './over-question.tsx'
 import { QuestionCard } from './question-card.tsx'
@@ -34,10 +34,13 @@ export function ItemFacts({ item, onOpen }: { item: InboxItem; onOpen: () => voi
           <StateDot look={sessionLook(session)} /> {sessionWord(session)}
         </span>
       )}
-      <span title={fullTime(item.since)}>
-        {since === 'now' ? 'since just now' : `waits ${since}`}
-      </span>
-      {item.parkAt === null ? null : <ParksIn at={item.parkAt} />}
+      <span title={fullTime(item.since)}>{since === 'now' ? 'just now' : `waits ${since}`}</span>
+      {item.parkAt === null || session === undefined ? null : (
+        <>
+          <ParksIn at={item.parkAt} />
+          <ParkButtons session={session} />
+        </>
+      )}
     </div>
   )
 }

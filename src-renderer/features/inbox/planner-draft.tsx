@@ -4,7 +4,7 @@ import { AgentText } from '../../text/agent-text.tsx'
 import { showControls } from '../../text/controls.ts'
 import { Citations } from './citations.tsx'
 
-/** What the planner came to and did not send, beside the question; nothing where it only was not asked. */
+/** What the planner came to and did not send, beside the question; a line where that is only a reason. */
 export function Draft({
   draft,
   session,
@@ -16,6 +16,9 @@ export function Draft({
   onTake: ((text: string) => void) | undefined
 }) {
   const { answer, citations, reason } = draft
+  if (answer === null && citations.length === 0) {
+    return <p className="q-hint">No answer by the planner: {showControls(reason.slice(0, 600))}</p>
+  }
   return (
     <section className="q-draft" aria-label="The planner’s draft">
       <p className="q-draft-head">

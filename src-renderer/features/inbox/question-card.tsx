@@ -9,6 +9,8 @@ import { isMod, Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot } from '../../ui/state-dot.tsx'
 import { counted } from '../../ui/words.ts'
+import { useAttends } from '../session/attend.ts'
+import { reloadText } from '../session/parking.ts'
 import { forgetAnswerDraft, setAnswerDraft, textOwner, useAnswerDraft } from './answer-draft.ts'
 import {
   answerQuestion,
@@ -89,6 +91,7 @@ function Delivered({
             onChange={(event) => onResume(event.target.checked)}
           />
           The session is {session.state}: bring it back with the answer
+          {reloadText(session) === null ? '' : ` (reloads ${reloadText(session)})`}
         </label>
       ) : null}
       {open === 0 ? null : (
@@ -126,6 +129,7 @@ function OpenQuestion({
   const { chosen, writes: asked } = useAnswerDraft(id)
   const writes = asked === 'nothing' && options.length === 0 ? 'answer' : asked
   const text = useDraft(textOwner(id))
+  useAttends(question.session, chosen.length > 0 || text.trim() !== '')
   const [delivery, setDelivery] = useState<Delivery>({ sendNow: false, resume: true })
   const [busy, setBusy] = useState(false)
   const [missing, setMissing] = useState<string | null>(null)

@@ -9,6 +9,7 @@ import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { give } from '../composer/steer.ts'
 import { startTicket } from '../session/actions.ts'
+import { useAttends } from '../session/attend.ts'
 import { SessionTail } from './session-tail.tsx'
 import { WordBox } from './word-form.tsx'
 
@@ -21,6 +22,7 @@ export function WaitingCard({ session, onAnswered }: { session: Session; onAnswe
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   const card = useRef<HTMLElement>(null)
   const hasFailed = session.state === 'failed'
+  useAttends(session.id, text.trim() !== '')
 
   const run = async (work: () => Promise<Refusal | null>) => {
     if (busy) return
