@@ -30,7 +30,7 @@ export const SnapshotManifest = z.object({
   refs: z.array(z.object({ name: z.string(), commit: Commit })),
   /** Newest first. */
   stashes: z.array(z.object({ commit: Commit, message: z.string() })),
-  intentToAdd: Paths,
+  intentToAdd: z.array(z.object({ path: z.string(), program: z.boolean() })),
   assumeUnchanged: Paths,
   skipWorktree: z.array(z.object({ path: z.string(), absent: z.boolean() })),
   raw: Paths,

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { GIT_LIMITS, type Git, type GitOptions } from '../git/run.ts'
@@ -6,7 +6,14 @@ import { extractInto, makeFolders } from './archive.ts'
 import { withoutDrivers } from './conversions.ts'
 import { restoreLocalRefs, updateRefs } from './local-refs.ts'
 import type { SnapshotCommits, SnapshotManifest } from './manifest.ts'
-import { absolutePath, joinList, type PathBytes, pathOfName, safeParts } from './path-bytes.ts'
+import {
+  absolutePath,
+  foldersAbove,
+  joinList,
+  type PathBytes,
+  pathOfName,
+  safeParts,
+} from './path-bytes.ts'
 import { openSealed } from './sealed-file.ts'
 import { readConfig, readIndex, setting } from './survey.ts'
 
@@ -30,13 +37,13 @@ export async function restoreFiles(
   await git.text(['read-tree', '--reset', '-u', snapshot.work], options)
   await writeRaw(git, pathsOf(manifest.raw), options)
   for (const { path, absent } of manifest.skipWorktree) {
-    if (absent) await rm(absolutePath(cwd, safe(path)), { force: true })
+    if (absent) await removeWithFolders(cwd, safe(path))
   }
   if (aside !== null) await extractInto(openSealed(aside.file, aside.key), cwd)
   // What git knows of the files stays where index and files agree.
   await git.text(['read-tree', '--reset', snapshot.index], options)
   await lookAgain(git, pathsOf(manifest.raw), options)
-  await intendToAdd(git, pathsOf(manifest.intentToAdd), options)
+  await intendToAdd(git, manifest.intentToAdd, options)
   await setFlag(git, '--assume-unchanged', pathsOf(manifest.assumeUnchanged), options)
   const skipped = manifest.skipWorktree.map(({ path }) => safe(path))
   await setFlag(git, '--skip-worktree', skipped, options)
@@ -66,6 +73,18 @@ async function restoreSettings(git: Git, cwd: string, manifest: SnapshotManifest
   }
   for (const [name, text] of manifest.info) {
     await writeFile(join(cwd, '.git', 'info', name), pathOfName(text), 'latin1')
+  }
+}
+
+/** Removes a file, and the folders that were only there for it. */
+async function removeWithFolders(cwd: string, path: PathBytes): Promise<void> {
+  await rm(absolutePath(cwd, path), { force: true })
+  for (const folder of foldersAbove(path)) {
+    const isGone = await rmdir(absolutePath(cwd, folder)).then(
+      () => true,
+      () => false,
+    )
+    if (!isGone) return
   }
 }
 
@@ -107,20 +126,23 @@ async function lookAgain(
   await git.run(['update-index', '-q', '--refresh'], options)
 }
 
+/** In a folder of its own, so that no file of the work is touched: what is intended may not be there any more. */
 async function intendToAdd(
   git: Git,
-  paths: readonly PathBytes[],
+  entries: SnapshotManifest['intentToAdd'],
   options: GitOptions,
 ): Promise<void> {
-  if (paths.length === 0) return
-  const made: Buffer[] = []
-  for (const path of paths) {
-    const file = absolutePath(options.cwd, path)
-    // One that was deleted again has to be there for a moment.
-    await writeFile(file, '', { flag: 'wx' }).then(
-      () => made.push(file),
-      () => undefined,
-    )
+  if (entries.length === 0) return
+  const gitDir = join(options.cwd, '.git')
+  const folder = join(gitDir, 'ballet-intended')
+  await mkdir(folder)
+  const paths: PathBytes[] = []
+  for (const { path: name, program } of entries) {
+    const path = safe(name)
+    const [parent] = foldersAbove(path)
+    if (parent !== undefined) await makeFolders(folder, parent)
+    await writeFile(absolutePath(folder, path), '', { mode: program ? 0o755 : 0o644 })
+    paths.push(path)
   }
   const args = [
     'add',
@@ -129,9 +151,10 @@ async function intendToAdd(
     '--pathspec-from-file=-',
     '--pathspec-file-nul',
   ]
-  const env = { ...options.env, GIT_LITERAL_PATHSPECS: '1' }
-  await git.text(args, { ...options, env, input: joinList(paths) })
-  for (const file of made) await rm(file)
+  const env = { GIT_DIR: gitDir, GIT_WORK_TREE: folder, GIT_LITERAL_PATHSPECS: '1' }
+  const input = joinList(paths)
+  await git.text(args, { ...options, cwd: folder, env: { ...options.env, ...env }, input })
+  await rm(folder, { recursive: true })
 }
 
 async function setFlag(

@@ -21,8 +21,8 @@ export type ScannedWork = {
   indexTree: string
   /** Tree of the files on the disk: tracked, and untracked but not ignored. */
   workTree: string
-  /** Entries of the index that are only intended to be added. */
-  intentToAdd: readonly PathBytes[]
+  /** Entries of the index that are only intended to be added; whether they may be run as a program there. */
+  intentToAdd: readonly { path: PathBytes; program: boolean }[]
   assumeUnchanged: readonly PathBytes[]
   skipWorktree: readonly { path: PathBytes; absent: boolean }[]
   /** Files of which git would write other bytes to the disk than the ones that are there. */
@@ -80,12 +80,14 @@ async function findIntentToAdd(
   survey: Survey,
   tree: string,
   options: GitOptions,
-): Promise<PathBytes[]> {
+): Promise<ScannedWork['intentToAdd']> {
   const empty = survey.entries.filter(({ id, stage }) => stage === 0 && isEmptyBlob(id))
   if (empty.length === 0) return []
   const inTree = await listed(git, ['ls-tree', '-rz', '--name-only', '--full-tree', tree], options)
   const known = new Set(inTree)
-  return pathsOf(empty).filter((path) => !known.has(path))
+  return empty
+    .filter(({ path }) => !known.has(path))
+    .map(({ path, mode }) => ({ path, program: mode === '100755' }))
 }
 
 async function findSkipped(survey: Survey) {
@@ -124,7 +126,7 @@ type WorkFile = {
 }
 
 type Known = {
-  intentToAdd: readonly PathBytes[]
+  intentToAdd: ScannedWork['intentToAdd']
   skipWorktree: ScannedWork['skipWorktree']
   scratch: string
 }
@@ -138,7 +140,7 @@ async function readFiles(
   const { cwd, conversions, untracked } = survey
   const aside = new Set(pathsOf(survey.aside))
   const absent = new Set(pathsOf(known.skipWorktree.filter((each) => each.absent)))
-  const isIntended = new Set(known.intentToAdd)
+  const isIntended = new Set(pathsOf(known.intentToAdd))
   const changed = await changedFiles(git, options)
   const tracked = survey.entries.filter(
     ({ path, stage, mode }) =>
@@ -151,10 +153,14 @@ async function readFiles(
   )
   const isDirty = (path: PathBytes) =>
     changed.has(path) || isIntended.has(path) || conversions.driven.has(path)
-  const looked = [
+  const looked: { path: PathBytes }[] = [
     ...tracked.filter(({ path }) => isDirty(path) || conversions.cleaned.has(path)),
-    ...untracked.map((path) => ({ path, entry: null })),
+    ...untracked.map((path) => ({ path })),
   ]
+  const trusted = tracked.filter(({ path }) => !isDirty(path) && !conversions.cleaned.has(path))
+  const unlike = await findUnlike(git, trusted, options)
+  const isLooked = (path: PathBytes) => isDirty(path) || unlike.has(path)
+  looked.push(...trusted.filter(({ path }) => unlike.has(path)))
   const infos = await statAll(cwd, pathsOf(looked))
   const rawIds = await hashAll(git, survey, infos, known.scratch, options)
   const files: WorkFile[] = []
@@ -166,14 +172,28 @@ async function readFiles(
     files.push({ path, mode, id: rawId, rawId, raw: false, entry })
   }
   for (const entry of tracked) {
-    if (isDirty(entry.path) || conversions.cleaned.has(entry.path)) take(entry.path, entry)
+    if (isLooked(entry.path) || conversions.cleaned.has(entry.path)) take(entry.path, entry)
     else {
       const { path, mode, id } = entry
       files.push({ path, mode, id, rawId: id, raw: false, entry })
     }
   }
   for (const path of untracked) take(path, null)
-  return decideBytes(git, survey, { files, infos, isDirty }, options)
+  return decideBytes(git, survey, { files, infos, isDirty: isLooked }, options)
+}
+
+/**
+ * Files that git takes for unchanged and whose bytes are not those of the index: what made them so, an attribute that
+ * is gone by now, may not be there for the one who gets them back.
+ */
+async function findUnlike(
+  git: Git,
+  trusted: readonly IndexEntry[],
+  options: GitOptions,
+): Promise<Set<PathBytes>> {
+  const files = trusted.filter(({ mode }) => mode !== '120000')
+  const ids = await hashFiles(git, pathsOf(files), false, options)
+  return new Set(pathsOf(files.filter(({ path, id }) => ids.get(path) !== id)))
 }
 
 /** Where git changes bytes on their way to the disk, the tree holds what gives the right ones, if anything does. */

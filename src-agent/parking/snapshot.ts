@@ -156,7 +156,7 @@ async function makeManifest(
     version: 1,
     ...{ session: plan.session, ticket: plan.ticket, branch: plan.branch, base, head, own },
     ...(await readLocalRefs(git, plan)),
-    intentToAdd: names(work.intentToAdd),
+    intentToAdd: work.intentToAdd.map(({ path, program }) => ({ path: nameOfPath(path), program })),
     assumeUnchanged: names(work.assumeUnchanged),
     skipWorktree: work.skipWorktree.map(({ path, absent }) => ({ path: nameOfPath(path), absent })),
     raw: names(work.raw),
