@@ -4,8 +4,16 @@ import type { MenuCommand } from '../src-shared/window-bridge.ts'
 import { interrupt, newCommand } from './features/composer/steer.ts'
 import { holdsAnAnswer, undoLast } from './features/inbox/held-answer.tsx'
 import { inboxItems } from './features/inbox/items.ts'
-import { attempt, isLive, startTicket } from './features/session/actions.ts'
+import {
+  attempt,
+  isLive,
+  keepSession,
+  parkSession,
+  resumeSession,
+  startTicket,
+} from './features/session/actions.ts'
 import { whyNot } from './features/session/ending.ts'
+import { canResume, whyNotPark } from './features/session/parking.ts'
 import { chooseTheme } from './features/settings/change.ts'
 import { whileDemoStarts } from './stores/demo.ts'
 import { type InboxView, showInInbox } from './stores/inbox-view.ts'
@@ -94,6 +102,11 @@ export async function runDemo(client: Client): Promise<void> {
 /** A command of a session's menu, which asks for confirmation in the pane. */
 function askInPane(what: 'stop' | 'finish'): void {
   window.dispatchEvent(new CustomEvent('ballet:confirm', { detail: what }))
+}
+
+async function onFocused(client: Client, act: typeof parkSession): Promise<void> {
+  const session = focusedSession()
+  if (session !== undefined) await told(act(client, session.id))
 }
 
 async function toldOf(work: Promise<Refusal | null>): Promise<void> {
@@ -196,6 +209,30 @@ export const commands: readonly Command[] = [
     keys: 'Mod+Shift+D',
     can: () => whyNot('finish', focusedSession()?.state ?? 'finished') === null,
     run: () => askInPane('finish'),
+  },
+  {
+    id: 'session.park',
+    title: 'Park this session now',
+    keys: 'Mod+Shift+P',
+    can: () => {
+      const session = focusedSession()
+      return session !== undefined && whyNotPark(session) === null
+    },
+    run: (client) => onFocused(client, parkSession),
+  },
+  {
+    id: 'session.keep',
+    title: 'Keep this session online for an hour',
+    keys: 'Mod+Shift+K',
+    can: () => focusedSession()?.parkAt != null,
+    run: (client) => onFocused(client, keepSession),
+  },
+  {
+    id: 'session.resume',
+    title: 'Resume this session',
+    keys: 'Mod+Shift+G',
+    can: () => canResume(focusedSession()?.state ?? 'finished'),
+    run: (client) => onFocused(client, resumeSession),
   },
   {
     id: 'composer.focus',

@@ -2,7 +2,8 @@ import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import { isCallOf, keyOfFate, toldRow, toolOf, withFate } from './asked-rows.ts'
 import type { LiveBlocks } from './live-blocks.ts'
 import { liveRow, type Of, placeOf, proseRow, sameRow, toolResult, turnEnd } from './row-makers.ts'
-import type { Asked, InputRow, ProseRow, Row, ToolRow } from './rows.ts'
+import type { Asked, InputRow, ProseRow, Row, StepEvent, ToolRow } from './rows.ts'
+import { stepsRow, withStep } from './step-rows.ts'
 
 /** A place in a list of rows. The row in it is replaced, never changed, so that drawn rows can be compared. */
 type Cell = { row: Row; parent: Cell | null; children: Cell[]; stale: boolean; hidden: boolean }
@@ -43,6 +44,8 @@ export class RowBuilder {
   #liveRows = new Map<string, ProseRow>()
   /** Tools of Ballet that were told of before their call was. */
   #told = new Set<string>()
+  /** Where the steps that are being taken are told. */
+  #saga: Cell | null = null
   #rows: readonly Row[] | null = null
   #before: ReadonlyMap<string, Cell> | null
 
@@ -203,6 +206,7 @@ export class RowBuilder {
         if (cell !== undefined) this.#replace(cell, withFate(cell.row, event))
         break
       }
+      case 'park.step':
       case 'resume.step':
         this.#step(event)
         break
@@ -251,6 +255,7 @@ export class RowBuilder {
 
   #startTurn(event: Of<'turn.started'>): void {
     this.#told.clear()
+    this.#saga = null
     const key = event.turn === undefined ? `seq:${event.seq}` : `turn:${event.turn}`
     const inputs = new Set(event.inputs.map((input) => `input:${input}`))
     // Sent just before the turn began, shown in it.
@@ -381,15 +386,9 @@ export class RowBuilder {
     this.#rows = null
   }
 
-  #step(event: Of<'resume.step'>): void {
-    const { step, status, durationMs, detail } = event
-    const open = this.#top.at(-1)
-    const place = placeOf(`seq:${event.seq}`, event)
-    const row = { ...place, kind: 'step', step, status, durationMs, detail } as const
-    if (open?.row.kind === 'step' && open.row.step === step && open.row.status === 'started') {
-      this.#replace(open, { ...row, key: open.row.key })
-      return
-    }
-    this.#put(row, undefined)
+  #step(event: StepEvent): void {
+    const group = withStep(this.#saga?.row, event)
+    if (this.#saga !== null && group !== null) this.#replace(this.#saga, group)
+    else this.#saga = this.#put(stepsRow(event), undefined)
   }
 }

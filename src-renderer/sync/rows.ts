@@ -106,12 +106,13 @@ export type StateRow = RowPlace & {
 
 export type EndedRow = RowPlace & { kind: 'ended'; end: TurnEnd }
 
-export type StepRow = RowPlace & {
-  kind: 'step'
-  step: string
-  status: 'started' | 'done' | 'failed'
-  durationMs: number | undefined
-  detail: string | undefined
+export type StepEvent = Event<'park.step' | 'resume.step'>
+
+/** The steps of one parking, or of one resuming, each as it was told last. */
+export type StepsRow = RowPlace & {
+  kind: 'steps'
+  saga: 'park' | 'resume'
+  steps: readonly StepEvent[]
 }
 
 /** A permission request whose call is not loaded. */
@@ -157,7 +158,7 @@ export type Row =
   | NoticeRow
   | StateRow
   | EndedRow
-  | StepRow
+  | StepsRow
   | RequestRow
   | QuestionRow
   | AssumptionRow

@@ -10,6 +10,7 @@ import { Key } from '../../ui/key.tsx'
 import { joined, PASTE_LIMIT, PastedList, usePasted } from '../../ui/pasted.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { AskLine } from '../requests/ask-line.tsx'
+import { useAttends } from '../session/attend.ts'
 import { ImageList } from './image-list.tsx'
 import { composerAct } from './keys.ts'
 import { type Editing, NextInputs } from './next-inputs.tsx'
@@ -75,6 +76,7 @@ export function Composer({
   const canSteer = working && capabilities?.steer === true
   const isStopping = working && stopping === turn
   const isEmpty = text.trim() === '' && pasted.pieces.length === 0 && images.images.length === 0
+  useAttends(session, !isEmpty)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height follows the text
   useLayoutEffect(() => {

@@ -287,7 +287,7 @@ export function ProjectForm({
           <Row
             id="project-window"
             label="Online window"
-            help="How long a session waits for you."
+            help="How long a session waits for you before it parks: 90s, 10m, 2h; now parks at once, never keeps it online."
             wrong={wrong.window}
           >
             <input {...text('window', 'project-window', '10m')} autoComplete="off" />

@@ -8,6 +8,7 @@ import { showControls } from '../../text/controls.ts'
 import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot } from '../../ui/state-dot.tsx'
+import { useAttends } from '../session/attend.ts'
 import { DiffView } from '../timeline/diff-view.tsx'
 import { OutputView, plainCut } from '../timeline/output-view.tsx'
 import { type Answer, answerRequest, isOverAlready, requestAct } from './answers.ts'
@@ -136,6 +137,7 @@ export function RequestCard({
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   const card = useRef<HTMLElement>(null)
   const busy = given !== null
+  useAttends(session, denying)
 
   const answer = async (by: Answer) => {
     if (busy) return

@@ -28,5 +28,15 @@ export const stopSession = (client: Client, session: SessionId): Promise<Outcome
 export const finishSession = (client: Client, session: SessionId): Promise<Outcome<Session>> =>
   attempt(() => client.sessions.finish({ ref: session, commandId: newCommand() }))
 
+export const parkSession = (client: Client, session: SessionId): Promise<Outcome<Session>> =>
+  attempt(() => client.sessions.park({ ref: session, commandId: newCommand() }))
+
+export const resumeSession = (client: Client, session: SessionId): Promise<Outcome<Session>> =>
+  attempt(() => client.sessions.resume({ ref: session, commandId: newCommand() }))
+
+/** It parks an hour from now at the earliest. */
+export const keepSession = (client: Client, session: SessionId): Promise<Outcome<Session>> =>
+  attempt(() => client.sessions.keep({ ref: session, commandId: newCommand(), for: '1h' }))
+
 export const startTicket = (client: Client, ticket: TicketId): Promise<Outcome<Session>> =>
   attempt(() => client.tickets.start({ ref: ticket, commandId: newCommand() }))

@@ -23,6 +23,7 @@ import {
 } from '../../ui/words.ts'
 import { Delta } from '../timeline/diff-view.tsx'
 import { ProgressLine } from './progress.tsx'
+import { WindowField } from './window-field.tsx'
 
 function Section({
   title,
@@ -234,6 +235,9 @@ function SessionDetails({ session }: { session: Session }) {
           </Fact>
           {session.model === null ? null : <Fact name="model">{session.model}</Fact>}
           <Fact name="permission">{session.permission}</Fact>
+          <Fact name="online window">
+            <WindowField session={session} />
+          </Fact>
           <Fact name="begun">
             <Age since={session.createdAt} />
           </Fact>

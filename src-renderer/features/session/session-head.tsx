@@ -2,14 +2,19 @@ import { Menu } from '@base-ui/react/menu'
 import type { Session } from '../../../src-shared/records.ts'
 import { useMinutes, useSeconds } from '../../stores/clock.ts'
 import { focusPane, openBeside, openPage, toggleDetails, useLayout } from '../../stores/layout.ts'
+import { tell } from '../../stores/told.ts'
 import { copyText } from '../../sync/bridge.ts'
+import { useClient } from '../../sync/client.ts'
 import type { SessionTimeline } from '../../sync/timeline.ts'
 import { keyText } from '../../ui/key.tsx'
 import { StateDot, StateWord, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
 import { age, elapsed, money } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { timelineMarkdown } from '../timeline/as-markdown.ts'
+import { keepSession, parkSession, resumeSession } from './actions.ts'
 import { type Confirm, whyNot } from './ending.ts'
+import { canResume, whyNotPark } from './parking.ts'
+import { ParkButtons, ParksIn } from './parks-in.tsx'
 
 function TurnTime({ since }: { since: string }) {
   return <span>{elapsed(useSeconds() - Date.parse(since))}</span>
@@ -18,6 +23,12 @@ function TurnTime({ since }: { since: string }) {
 function StateAge({ since }: { since: string }) {
   const word = age(useMinutes() - Date.parse(since))
   return word === 'now' ? null : <span>{word}</span>
+}
+
+function Time({ session }: { session: Session }) {
+  if (session.parkAt !== null) return <ParksIn at={session.parkAt} />
+  if (session.turnStartedAt !== null) return <TurnTime since={session.turnStartedAt} />
+  return session.state === 'waiting' ? <StateAge since={session.updatedAt} /> : null
 }
 
 function DetailsButton({ pane }: { pane: number }) {
@@ -89,6 +100,40 @@ function EndButtons({
   })
 }
 
+/** In the menu too, where the pane is too narrow for buttons. */
+function ParkItems({ session }: { session: Session }) {
+  const client = useClient()
+  const run = async (act: typeof parkSession) => {
+    const outcome = await act(client, session.id)
+    if (!outcome.ok) tell(outcome.refusal)
+  }
+  return (
+    <>
+      <Menu.Item
+        className="menu-item"
+        disabled={session.parkAt === null}
+        onClick={() => void run(keepSession)}
+      >
+        Keep online 1 h
+      </Menu.Item>
+      <Menu.Item
+        className="menu-item"
+        disabled={whyNotPark(session) !== null}
+        onClick={() => void run(parkSession)}
+      >
+        Park now
+      </Menu.Item>
+      <Menu.Item
+        className="menu-item"
+        disabled={!canResume(session.state)}
+        onClick={() => void run(resumeSession)}
+      >
+        Resume
+      </Menu.Item>
+    </>
+  )
+}
+
 export function SessionHead({
   session,
   timeline,
@@ -111,14 +156,9 @@ export function SessionHead({
         <>
           <StateWord look={look}>{sessionWord(session)}</StateWord>
           <span className="pane-meta pane-time clip">
-            {session.turnStartedAt === null ? (
-              session.state === 'waiting' ? (
-                <StateAge since={session.updatedAt} />
-              ) : null
-            ) : (
-              <TurnTime since={session.turnStartedAt} />
-            )}
+            <Time session={session} />
           </span>
+          {session.parkAt === null ? null : <ParkButtons session={session} />}
         </>
       }
       meta={money(session.costUsd)}
@@ -153,6 +193,8 @@ export function SessionHead({
                   >
                     Copy timeline as Markdown
                   </Menu.Item>
+                  <Menu.Separator className="menu-line" />
+                  <ParkItems session={session} />
                   <Menu.Separator className="menu-line" />
                   <Menu.Item
                     className="menu-item"

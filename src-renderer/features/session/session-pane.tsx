@@ -16,6 +16,7 @@ import { startTicket, takesMessages } from './actions.ts'
 import { AnswerAnnouncer } from './announcer.tsx'
 import { ConfirmBar } from './confirm-bar.tsx'
 import type { Confirm } from './ending.ts'
+import { ParkedCard } from './parked-card.tsx'
 import { SessionHead } from './session-head.tsx'
 
 function Over({ session }: { session: Session }) {
@@ -156,6 +157,7 @@ export function SessionPane({ id, pane, focused }: { id: string; pane: number; f
         ) : null}
       </div>
       <Body session={session} timeline={timeline} findRequest={findRequest} />
+      {session.state === 'parked' ? <ParkedCard session={session} /> : null}
       {takesMessages(session.state) ? (
         <Composer
           key={id}

@@ -32,6 +32,9 @@ function SessionRow({ session }: { session: Session }) {
       <StateDot look={sessionLook(session)} />
       <span className="clip">
         {sessionWord(session)} · {session.stage}
+        {session.parked !== null && session.parked.commit !== null && !session.parked.pushed
+          ? ' · not pushed yet'
+          : ''}
         {session.reason === '' ? '' : ` · ${showControls(session.reason)}`}
       </span>
       <span className="pane-meta">

@@ -18,8 +18,8 @@ function textOf(item: Item): string {
       return `${row.to} ${row.reason}`
     case 'ended':
       return `${row.end.detail ?? ''} ${row.end.hint ?? ''}`
-    case 'step':
-      return `${row.step} ${row.detail ?? ''}`
+    case 'steps':
+      return row.steps.map(({ step, detail }) => `${row.saga} ${step} ${detail ?? ''}`).join('\n')
     case 'request':
       return `${row.permission.asked.title} ${row.permission.answer?.text ?? ''}`
     case 'question':

@@ -50,6 +50,8 @@ export function isOpenByItself(row: Row): boolean {
       return row.toolKind === 'edit' || row.toolKind === 'execute'
     case 'todo':
       return row.latest
+    case 'steps':
+      return row.steps.some(({ status }) => status === 'failed')
     default:
       return false
   }

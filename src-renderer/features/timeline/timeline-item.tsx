@@ -8,7 +8,6 @@ import type {
   NoticeRow,
   ProseRow,
   StateRow,
-  StepRow,
   TodoRow,
   TurnRow,
 } from '../../sync/rows.ts'
@@ -22,6 +21,7 @@ import { AssumptionItem, CompletedItem, ProgressItem, QuestionItem } from './ask
 import { InputImages } from './input-images.tsx'
 import type { Item } from './items.ts'
 import { LongText } from './long-text.tsx'
+import { Steps } from './steps.tsx'
 import { ToolCard, ToolResultOnly } from './tool-card.tsx'
 
 function Running({ since }: { since: string }) {
@@ -254,27 +254,6 @@ function Ended({ row }: { row: EndedRow }) {
   )
 }
 
-const stepWord = { started: '', done: 'done', failed: 'failed' } as const
-
-function Step({ row }: { row: StepRow }) {
-  return (
-    <div className="tl-line" data-level={row.status === 'failed' ? 'error' : 'info'}>
-      <i
-        className={`dot dot-${row.status === 'failed' ? 'bad' : row.status === 'done' ? 'done' : 'begin'}`}
-        aria-hidden="true"
-      />
-      <div className="tl-line-text">
-        {row.step}
-        {stepWord[row.status] === '' ? null : ` · ${stepWord[row.status]}`}
-        {row.detail === undefined ? null : ` · ${showControls(row.detail)}`}
-      </div>
-      <span className="tl-meta">
-        {row.durationMs === undefined ? '' : duration(row.durationMs)}
-      </span>
-    </div>
-  )
-}
-
 /** Draws one entry; unchanged entries are not drawn again. */
 export const TimelineItem = memo(function TimelineItem({
   item,
@@ -313,8 +292,8 @@ export const TimelineItem = memo(function TimelineItem({
       return <StateLine row={row} />
     case 'ended':
       return <Ended row={row} />
-    case 'step':
-      return <Step row={row} />
+    case 'steps':
+      return <Steps row={row} open={open} onToggle={toggle} />
     case 'request':
       return <Permission permission={row.permission} session={session} headed={false} />
     case 'question':
