@@ -1,3 +1,4 @@
+import { agentCalls } from './calls/agent-calls.ts'
 import { assumptionCalls } from './calls/assumption-calls.ts'
 import type { CallContext } from './calls/context.ts'
 import { followCalls } from './calls/follow-calls.ts'
@@ -24,10 +25,14 @@ import { PlannerReaping } from './planner/planner-reaping.ts'
 import type { CorePorts } from './ports.ts'
 import { ViewJoins } from './project/view-joins.ts'
 import { Assignment } from './sessions/assignment.ts'
+import { Deadlines } from './sessions/deadlines.ts'
+import { Draining } from './sessions/draining.ts'
 import { Finishing } from './sessions/finishing.ts'
 import { HeldAnswers } from './sessions/held-answers.ts'
 import { ItemIntake } from './sessions/item-intake.ts'
+import { KeptWorkKeeper } from './sessions/kept-work.ts'
 import { LiveIndex } from './sessions/live-index.ts'
+import { refuseParking } from './sessions/park-refusal.ts'
 import { PendingWatch } from './sessions/pending-watch.ts'
 import { Problems } from './sessions/problems.ts'
 import { Reaping } from './sessions/reaping.ts'
@@ -88,13 +93,25 @@ export function createCore(ports: CorePorts): Core {
       reaping.look()
       assignment.look()
     },
+    drained: (lease) => fleet.drained(lease),
     broken: (lease, detail) => fleet.killHolder(lease, detail),
   })
-  const assignment = new Assignment(ports, { committer, index, fleet, intake })
+  const assignment = new Assignment(ports, {
+    ...{ committer, index, fleet, intake },
+    isBusy: (session) => keptWork.isBusy(session),
+  })
   const reaping = new Reaping(ports, { committer, index, fleet, problems })
   const finishing = new Finishing(ports, { committer, fleet, reaping })
   const pending = new PendingWatch(clock, fleet)
-  const tells = new Tells(ports, fleet)
+  const tells = new Tells(ports, fleet, async ({ session, saga }, refusal) => {
+    await refuseParking(committer, session, saga, refusal)
+  })
+  const deadlines = new Deadlines(ports, { committer, index })
+  const draining = new Draining(ports, { committer, index, fleet })
+  const keptWork: KeptWorkKeeper = new KeptWorkKeeper(ports, {
+    ...{ committer, fleet, reaping },
+    available: () => assignment.look(),
+  })
   const heldAnswers = new HeldAnswers(ports, committer)
   const planner = new Planner(ports, { committer, fleet })
   const plannerReaping = new PlannerReaping(ports, { committer, fleet })
@@ -110,6 +127,9 @@ export function createCore(ports: CorePorts): Core {
   committer.onCommitted((committed) => planner.committed(committed))
   committer.onCommitted((committed) => plannerReaping.committed(committed))
   committer.onCommitted((committed) => finishing.committed(committed))
+  committer.onCommitted((committed) => deadlines.committed(committed))
+  committer.onCommitted((committed) => draining.committed(committed))
+  committer.onCommitted((committed) => keptWork.committed(committed))
   committer.onCommitted(({ rows }) => {
     if (rows.length === 0) return
     reaping.look()
@@ -122,6 +142,7 @@ export function createCore(ports: CorePorts): Core {
     index,
     joins,
     fleet,
+    draining,
     outbox,
     problems,
     timelines,
@@ -140,6 +161,7 @@ export function createCore(ports: CorePorts): Core {
       questions: questionCalls(context),
       assumptions: assumptionCalls(context),
       inbox: inboxCalls(context),
+      agents: agentCalls(context),
       ...followCalls(context),
     },
 
@@ -152,6 +174,9 @@ export function createCore(ports: CorePorts): Core {
       await planner.begin()
       await plannerReaping.load(storage)
       await finishing.begin()
+      await keptWork.begin()
+      deadlines.begin()
+      await draining.wake()
       fleet.launch()
     },
 
@@ -164,6 +189,9 @@ export function createCore(ports: CorePorts): Core {
       planner.stop()
       plannerReaping.stop()
       finishing.stop()
+      deadlines.stop()
+      draining.stop()
+      keptWork.stop()
       intake.drain()
       await fleet.stop(limitMs)
       await intake.idle()

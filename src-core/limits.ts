@@ -31,6 +31,16 @@ export const DELETE_MS = 120_000
 export const INTERRUPT_MS = 30_000
 export const STOP_MS = 5 * 60_000
 export const FINISH_MS = 30 * 60_000
+/** A large repository is pushed or bundled, and its state sealed and read back. */
+export const PARK_MS = 30 * 60_000
+
+/** Deadlines are looked at so often at least. */
+export const DEADLINE_TICK_MS = 30_000
+/** Of a push of what is kept of a parked session; nobody can resume it meanwhile. */
+export const KEPT_PUSH_MS = 2 * 60_000
+/** From a push that did not go through to the next, doubling. */
+export const KEPT_PUSH_RETRY_MS = 30_000
+export const KEPT_PUSH_RETRY_MAX_MS = 15 * 60_000
 
 /** From a storage failure until what an agent told is tried again, doubling. */
 export const RETRY_MS = 1_000

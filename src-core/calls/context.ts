@@ -10,6 +10,7 @@ import type { TimelineFollower } from '../following/timeline-follow.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { CorePorts } from '../ports.ts'
 import type { ViewJoins } from '../project/view-joins.ts'
+import type { Draining } from '../sessions/draining.ts'
 import type { LiveIndex } from '../sessions/live-index.ts'
 import type { Problems } from '../sessions/problems.ts'
 import type { TicketRow } from '../storage/rows.ts'
@@ -21,6 +22,7 @@ export type CallContext = {
   index: LiveIndex
   joins: ViewJoins
   fleet: Fleet
+  draining: Draining
   outbox: Outbox
   problems: Problems
   timelines: TimelineFollower

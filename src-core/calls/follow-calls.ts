@@ -1,4 +1,4 @@
-import { accept, refuse } from '../../src-shared/refusal.ts'
+import { accept } from '../../src-shared/refusal.ts'
 import type { Calls } from '../core.ts'
 import type { CallContext } from './context.ts'
 import { resolveSession } from './resolve.ts'
@@ -7,8 +7,7 @@ export function followCalls({
   committer,
   timelines,
   records,
-  fleet,
-}: CallContext): Pick<Calls, 'timeline' | 'records' | 'agents'> {
+}: CallContext): Pick<Calls, 'timeline' | 'records'> {
   return {
     timeline: {
       page: async ({ session: ref, ...range }) => {
@@ -19,14 +18,5 @@ export function followCalls({
       blob: ({ session, blob, ...range }) => timelines.blob(session, blob, range),
     },
     records: { follow: async (input, signal) => accept(await records.follow(input, signal)) },
-    agents: {
-      list: async () => accept([...fleet.agents]),
-      drain: async () =>
-        refuse(
-          'agent.cannot-drain',
-          'This build cannot drain agents.',
-          'Stop the sessions instead.',
-        ),
-    },
   }
 }

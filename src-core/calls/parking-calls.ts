@@ -1,11 +1,37 @@
-import { refuse } from '../../src-shared/refusal.ts'
+import type { CommandId } from '../../src-shared/ids.ts'
+import { Session } from '../../src-shared/records.ts'
+import { type Receipt, receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
+import {
+  attendSession,
+  editSession,
+  keepSession,
+  parkSession,
+  resumeSession,
+} from '../decide/parking-commands.ts'
+import type { CallContext } from './context.ts'
+import { type DecideSession, sessionCommand } from './session-command.ts'
 
 type ParkingCalls = Pick<Calls['sessions'], 'park' | 'resume' | 'keep' | 'attend' | 'edit'>
 
-const notYet = async () =>
-  refuse('session.cannot-park', 'This build cannot park sessions.', 'Stop the session instead.')
-
-export function parkingCalls(): ParkingCalls {
-  return { park: notYet, resume: notYet, keep: notYet, attend: notYet, edit: notYet }
+/** The calls about the online window. */
+export function parkingCalls(context: CallContext): ParkingCalls {
+  const { ids } = context.ports
+  const carryOut = (
+    call: string,
+    { ref, commandId }: { ref: string; commandId?: CommandId | undefined },
+    decide: DecideSession,
+  ) => {
+    const receipt: Receipt<Session> | undefined = receiptOf(call, commandId, Session)
+    return sessionCommand(context, ref, decide, receipt)
+  }
+  return {
+    park: (input) => carryOut('sessions.park', input, (facts, now) => parkSession(facts, now, ids)),
+    resume: (input) => carryOut('sessions.resume', input, resumeSession),
+    keep: ({ for: duration, ...input }) =>
+      carryOut('sessions.keep', input, (facts, now) => keepSession(facts, duration, now)),
+    attend: (input) => carryOut('sessions.attend', input, attendSession),
+    edit: ({ window, ...input }) =>
+      carryOut('sessions.edit', input, (facts, now) => editSession(facts, window, now)),
+  }
 }

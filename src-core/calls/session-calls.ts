@@ -1,37 +1,23 @@
 import { Session } from '../../src-shared/records.ts'
-import { accept, type Result } from '../../src-shared/refusal.ts'
-import { type Reader, receiptOf } from '../commit/committer.ts'
+import { accept } from '../../src-shared/refusal.ts'
+import { receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
-import type { Decision } from '../decide/change.ts'
 import { finish } from '../decide/finishing.ts'
 import { checkImages } from '../decide/images.ts'
 import { interrupt, send, stop } from '../decide/session-commands.ts'
-import type { SessionDraft, SessionFacts } from '../decide/session-draft.ts'
 import { viewInput } from '../project/views.ts'
-import { loadFacts } from '../sessions/session-facts.ts'
 import type { StoredRow } from '../storage/rows.ts'
-import { type CallContext, checkNotDeleting, orGone, sessionAnswer } from './context.ts'
+import { type CallContext, orGone, sessionAnswer } from './context.ts'
 import { parkingCalls } from './parking-calls.ts'
 import { resolveProject, resolveSession, resolveTicket } from './resolve.ts'
+import { type DecideSession, factsOf, sessionCommand } from './session-command.ts'
 
 export function sessionCalls(context: CallContext): Calls['sessions'] {
   const { committer, joins, ports } = context
 
-  const command = (
-    call: string,
-    decide: (facts: SessionFacts, now: string) => Result<Decision<SessionDraft>>,
-  ): Calls['sessions']['stop'] => {
+  const command = (call: string, decide: DecideSession): Calls['sessions']['stop'] => {
     return ({ ref, commandId }) =>
-      committer.transact<Session>(
-        async (read, now) => {
-          const facts = await factsOf(context, read, ref)
-          if (!facts.ok) return facts
-          const decision = decide(facts.value, now)
-          if (!decision.ok) return decision
-          return sessionAnswer(context, decision.value.answer, decision.value.change)
-        },
-        receiptOf(call, commandId, Session),
-      )
+      sessionCommand(context, ref, decide, receiptOf(call, commandId, Session))
   }
 
   return {
@@ -102,7 +88,7 @@ export function sessionCalls(context: CallContext): Calls['sessions'] {
 
     finish: command('sessions.finish', finish),
 
-    ...parkingCalls(),
+    ...parkingCalls(context),
 
     inputs: async ({ ref, state }) => {
       const found = await resolveSession(committer.cache, ref)
@@ -114,18 +100,4 @@ export function sessionCalls(context: CallContext): Calls['sessions'] {
       return accept(rows.sort((a, b) => a.position - b.position).map((row) => viewInput(row)))
     },
   }
-}
-
-/** What a command on a session is decided on. */
-async function factsOf(
-  context: CallContext,
-  read: Reader,
-  ref: string,
-): Promise<Result<SessionFacts>> {
-  const found = await resolveSession(read, ref)
-  if (!found.ok) return found
-  const facts = orGone('session', await loadFacts(read, found.value.id))
-  if (!facts.ok) return facts
-  const free = checkNotDeleting(context, facts.value.ticket)
-  return free.ok ? facts : free
 }

@@ -7,6 +7,7 @@ import type { CallContext } from './context.ts'
 export function settingsCalls({
   committer,
   fleet,
+  draining,
   ports,
   records,
 }: CallContext): Calls['settings'] {
@@ -20,6 +21,7 @@ export function settingsCalls({
       if (earlier !== undefined) return earlier
       const next = await settings.change((current) => differing(current, change))
       fleet.resize(next.agents)
+      draining.resized({ graceMs: next.drainGraceSeconds * 1_000, fast: false })
       records.settingsChanged()
       if (receipt === undefined) return accept(next)
       return committer.transact(async () => accept({ change: null, answer: next }), receipt)

@@ -1,29 +1,24 @@
-import type { AgentItem, BlobText } from '../../src-shared/agent-wire.ts'
+import type { AgentItem } from '../../src-shared/agent-wire.ts'
 import type { InputId, Instant } from '../../src-shared/ids.ts'
 import type { Usage } from '../../src-shared/records.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import type { EventBody, LiveBlock } from '../../src-shared/timeline.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow } from '../storage/rows.ts'
-import { type Change, changeOf, type Decision } from './change.ts'
-import { refuseFinish, tellRefused } from './finishing.ts'
+import type { Decision } from './change.ts'
+import { beginFinish, refuseFinish, tellRefused } from './finishing.ts'
 import { endLease } from './item-end.ts'
 import { takeMcpCall } from './mcp-calls.ts'
+import { type Drained, refusePark, storeParked, storeRestored, wakesUp } from './parking.ts'
+import { type Items, isMovedNotice, isUnreachableNotice } from './plain-items.ts'
 import { sayWhatIsAsked, sendAnswers } from './questions.ts'
 import { endTurnOfRequests, openRequest, settleRequest } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver } from './session-states.ts'
 import { moveOn } from './stage-completion.ts'
-import { type SaidOfSession, standingReason, UNREACHABLE_TOOLS } from './standing-reason.ts'
+import { standingReason, UNREACHABLE_TOOLS } from './standing-reason.ts'
 import { type CutFacts, cutTurn } from './turn-cut.ts'
-
-/** Items of one lease, the first of which nobody stored yet. */
-export type Items = {
-  /** Number of the last item. */
-  last: number
-  items: readonly AgentItem[]
-  blobs: readonly BlobText[]
-}
+import { afterTurn } from './turn-end.ts'
 
 /**
  * What is known of the running turn while its agent lives. A session's cost is the greatest that was told: `cost`
@@ -44,6 +39,9 @@ export type ItemsState = Pick<CutFacts, 'turnEvents' | 'live'> & {
   lease: LeaseRow
   /** Whether the agent can be given more to do. */
   takesMore: boolean
+  drained: Drained
+  /** What a new conversation is told where the agent lost the one that was; null where it did not. */
+  anew: string | null
   /** Why the planner does not try what is asked; null where it does. */
   plannerOff: string | null
 }
@@ -55,39 +53,8 @@ export type ItemsAnswer = {
   running: RunningTurn | null
 }
 
-const rowEvents: ReadonlySet<EventBody['kind']> = new Set([
-  'turn.started',
-  'turn.ended',
-  'cost',
-  'request.opened',
-])
-
 /** Events whose loss in a power cut the next resume would not find out by itself. */
 const lastingEvents: ReadonlySet<EventBody['kind']> = new Set(['turn.ended', 'request.opened'])
-
-const tellsUnreachable = (event: EventBody) =>
-  event.kind === 'notice' && event.code === 'mcp.unreachable'
-
-const isPlain = (item: AgentItem) =>
-  item.type === 'event' && !rowEvents.has(item.event.kind) && !tellsUnreachable(item.event)
-
-/** Events that change no row are stored without reading one; null when there are others. */
-export function storePlainItems(lease: LeaseRow, { last, items, blobs }: Items): Change | null {
-  if (!items.every(isPlain)) return null
-  return changeOf({
-    durability: 'timeline',
-    advance: { lease: lease.id, last },
-    timeline: [
-      {
-        session: lease.sessionId,
-        events: items.flatMap((item) =>
-          item.type === 'event' ? [{ at: item.at, body: item.event }] : [],
-        ),
-        blobs,
-      },
-    ],
-  })
-}
 
 /** After these nothing can be delivered that could not be before; of events it is the end of a turn. */
 const quiet: ReadonlySet<AgentItem['type']> = new Set(['event', 'workspace', 'pushed'])
@@ -105,7 +72,8 @@ export function takeItems(
   for (const blob of batch.blobs) fold.draft.blob(blob)
   for (const item of batch.items) fold.take(item)
   sendAnswers(fold.draft, ids)
-  if (state.takesMore && !fold.ended && fold.frees) fold.draft.deliver(ids)
+  const delivers = state.takesMore && state.drained === 'none'
+  if (delivers && !fold.ended && fold.frees) fold.draft.deliver(ids)
   sayWhatIsAsked(fold.draft)
   return {
     answer: { draft: fold.draft, ended: fold.ended, running: fold.running },
@@ -123,28 +91,6 @@ export function addUsage(a: Usage, b: Usage): Usage {
     outputTokens: a.outputTokens + b.outputTokens,
     cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
     cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-  }
-}
-
-/** Why a session waits after a turn, and what a person can do; nothing where all went well. */
-function afterTurn(
-  event: Extract<EventBody, { kind: 'turn.ended' }>,
-  standing: SaidOfSession,
-): SaidOfSession {
-  const { detail = '', hint } = event
-  switch (event.reason) {
-    case 'completed':
-      return standing
-    case 'interrupted':
-      return ['interrupted', '']
-    case 'failed':
-      return [detail || 'the turn failed', hint ?? 'Send a message to try again.']
-    case 'limit':
-      return [detail || 'a limit was reached', hint ?? 'Send a message to go on.']
-    case 'killed':
-      return [detail || 'the turn was cut', hint ?? 'Send a message to go on.']
-    default:
-      return assertNever(event.reason)
   }
 }
 
@@ -213,6 +159,7 @@ class ItemFold {
         draft.set({ pushedCommit: item.commit })
         break
       case 'parked':
+        this.#parked(item)
         break
       case 'refused':
         this.#refused(item)
@@ -233,9 +180,10 @@ class ItemFold {
     if (event.kind === 'turn.started') this.#turnStarted(event, at)
     if ('block' in event) this.#live = this.#live.filter(({ block }) => block !== event.block)
     if (event.kind === 'turn.ended') this.#turnEnded(event)
-    if (tellsUnreachable(event) && this.#current) {
+    if (isUnreachableNotice(event) && this.#current) {
       draft.move(draft.session.state, ...UNREACHABLE_TOOLS)
     }
+    if (isMovedNotice(event) && this.#current) draft.set({ preface: event.text })
     if (event.kind === 'request.opened') {
       const { takesMore, lease } = this.#state
       const isHeld = this.#current && takesMore
@@ -290,6 +238,9 @@ class ItemFold {
       ...(session.pending === 'interrupt' ? { pending: null } : {}),
       ...(event.reason === 'killed' ? { turnCut: true } : {}),
     })
+    if (session.state === 'parking' && event.reason !== 'completed' && wakesUp(session.saga)) {
+      draft.set({ wakes: true })
+    }
     if (session.state !== 'working') return
     draft.move('waiting', ...afterTurn(event, standingReason(draft.session)))
     sendAnswers(draft, this.#ids)
@@ -311,6 +262,8 @@ class ItemFold {
     if (turnCut) draft.move('waiting', cause, `${answer} a message to go on.`)
     else draft.move('waiting', ...standingReason(draft.session))
     draft.set({ queuedAt: null })
+    storeRestored(draft, this.#ids)
+    if (pending === 'finish') beginFinish(draft, this.#state.lease.id)
     if (pending !== 'interrupt') return
     // The agent died before the turn began that was to be interrupted: it must not begin now.
     draft.set({ pending: null })
@@ -322,7 +275,9 @@ class ItemFold {
     const told = draft.sent.filter(which)
     for (const input of told) draft.changeInput(input, { state: 'delivered', steer })
     // What a resume finds in the record was said before the cut.
-    if (told.length > 0 && draft.session.state === 'working') draft.set({ turnCut: false })
+    if (told.length > 0 && draft.session.state === 'working') {
+      draft.set({ turnCut: false, preface: null })
+    }
   }
 
   #undelivered(item: Extract<AgentItem, { type: 'undelivered' }>): void {
@@ -346,6 +301,10 @@ class ItemFold {
 
   #refused(item: Extract<AgentItem, { type: 'refused' }>): void {
     const { draft } = this
+    if (item.what === 'park' && this.#current && draft.session.state === 'parking') {
+      refusePark(draft, item.refusal, this.#state.drained, item.at)
+      return
+    }
     if (!this.#current || draft.session.pending !== item.what) {
       tellRefused(draft, item.refusal, item.at)
       return
@@ -353,6 +312,12 @@ class ItemFold {
     // Nothing more is done for a person who wanted it to end.
     this.frees = false
     refuseFinish(draft, item.refusal, item.at)
+  }
+
+  #parked(item: Extract<AgentItem, { type: 'parked' }>): void {
+    if (!this.#current) return
+    this.#cut({ detail: 'the session was parked', hint: '' })
+    storeParked(this.draft, item, this.#state.drained, this.#ids)
   }
 
   #ended(item: Extract<AgentItem, { type: 'ended' }>): void {
@@ -365,7 +330,8 @@ class ItemFold {
     }
     const late = !this.#current
     if (late && (item.outcome !== 'finished' || isOver(draft.session.state))) return
-    endLease(draft, this.#state.lease, item, this.#now, this.#ids)
+    const { lease, anew } = this.#state
+    endLease(draft, { lease, item, anew }, this.#now, this.#ids)
   }
 
   #cut(cause: { detail: string; hint: string }): void {

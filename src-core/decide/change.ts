@@ -9,9 +9,14 @@ import type { Commit } from '../storage/port.ts'
  */
 export type Tell = {
   lease: LeaseId
-  message: ToAgent
+  message: Exclude<ToAgent, { type: 'session.park' }> | ParkOrder
   /** Of a delivery: blobs of the session, which are read when it is told. */
   images?: { session: SessionId; list: readonly InputImage[] }
+}
+
+/** The data key and the folder are added when it is told: no decision and no row has the key. */
+export type ParkOrder = Omit<Extract<ToAgent, { type: 'session.park' }>, 'key' | 'keptDir'> & {
+  session: SessionId
 }
 
 /** What a decision wants stored and told: a commit without what the committer adds. */
@@ -23,6 +28,7 @@ export type Decision<T> = { change: Change | null; answer: T }
 /** Effects that go into the outbox: they may be carried out again after a restart. */
 export const TICKET_DELETE = 'ticket.delete'
 export const MIRROR_REMOVE = 'mirror.remove'
+export const KEPT_REMOVE = 'kept.remove'
 
 export function changeOf(parts: Partial<Change>): Change {
   return {

@@ -15,8 +15,8 @@ test('no transition leads out of an end, into queued, or past the agent', () => 
       expect(isOver(from)).toBe(true)
       for (const to of SessionState.options) expect(canMove(from, to)).toBe(false)
     }
-    // Only a session that an agent holds between turns begins one.
-    expect(canMove(from, 'working')).toBe(from === 'waiting')
+    // Only a session that an agent holds between turns begins one; a refused parking may leave it in one.
+    expect(canMove(from, 'working')).toBe(from === 'waiting' || from === 'parking')
     expect(canMove(from, 'starting')).toBe(from === 'queued')
   }
   expect(SessionState.options.filter(isLive)).toEqual([

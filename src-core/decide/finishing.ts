@@ -2,6 +2,7 @@ import type { Instant, LeaseId } from '../../src-shared/ids.ts'
 import { accept, assertNever, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { SessionRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
+import { isKeptOnly, removeKept } from './kept-work.ts'
 import { withdrawQuestions } from './questions.ts'
 import { withdrawRequests } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
@@ -48,8 +49,9 @@ export function finish(facts: SessionFacts, now: Instant): Taken {
       return refused('is cancelled', 'Start the ticket again for a new session.')
     case 'queued':
       return refused('waits for an agent and has done nothing yet', 'Stop it instead.')
-    case 'starting':
     case 'parking':
+      return refused('is being parked', 'Finish it when it is parked.')
+    case 'starting':
       return notNow()
     default:
       return assertNever(state)
@@ -63,6 +65,8 @@ export function finish(facts: SessionFacts, now: Instant): Taken {
   }
   if (leaseId !== null) {
     beginFinish(draft, leaseId)
+  } else if (isKeptOnly(session)) {
+    restoreToFinish(draft)
   } else if (session.workspace === null) {
     close(draft)
   } else {
@@ -70,6 +74,16 @@ export function finish(facts: SessionFacts, now: Instant): Taken {
     draft.set({ pending: 'finish' })
   }
   return accept({ answer: draft, change: draft.change() })
+}
+
+/** Its work is to be in a workspace again before it can be committed as what it is. */
+function restoreToFinish(draft: SessionDraft): void {
+  if (draft.session.parked?.work.snapshot === null) {
+    close(draft)
+    return
+  }
+  draft.move('resuming', 'is brought back to be finished')
+  draft.set({ pending: 'finish', queuedAt: draft.now })
 }
 
 /** Tells the agent that holds the session to finish it. */
@@ -83,8 +97,10 @@ export function isFinishedUnheld({
   state,
   pending,
   leaseId,
-}: Pick<SessionRow, 'state' | 'pending' | 'leaseId'>): boolean {
-  return pending === 'finish' && leaseId === null && !isOver(state)
+  parked,
+}: Pick<SessionRow, 'state' | 'pending' | 'leaseId' | 'parked'>): boolean {
+  if (pending !== 'finish' || leaseId !== null || isOver(state)) return false
+  return !isKeptOnly({ parked })
 }
 
 /** A finish that could not be done leaves the session as it was, and says why. */
@@ -120,6 +136,8 @@ export function close(draft: SessionDraft): void {
   withdrawRequests(draft, draft.openRequests, 'the session is finished')
   withdrawQuestions(draft, draft.questions, 'the session is finished')
   draft.move('finished', draft.session.pushedCommit === null ? NOTHING_PUSHED : '')
+  if (draft.session.parked !== null) removeKept(draft, null)
   draft.set({ pending: null, queuedAt: null, workspace: null, turnStartedAt: null })
+  draft.set({ parked: null, wakes: false })
   draft.ticketStatus('Done')
 }

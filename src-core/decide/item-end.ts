@@ -2,9 +2,9 @@ import { type AgentItem, NOT_PUSHED } from '../../src-shared/agent-wire.ts'
 import { InputId, type Instant } from '../../src-shared/ids.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
-import { anewText } from '../sessions/prompt.ts'
-import type { LeaseRow } from '../storage/rows.ts'
+import type { LeaseRow, SessionRow } from '../storage/rows.ts'
 import { close } from './finishing.ts'
+import { isKeptOnly } from './kept-work.ts'
 import { loseRuntime } from './requests.ts'
 import { park, stopReason } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
@@ -17,8 +17,7 @@ const CONVERSATION_LOST = 'runtime.conversation-lost'
 /** The agent let go of the session in an orderly way, and said how. */
 export function endLease(
   draft: SessionDraft,
-  lease: LeaseRow,
-  item: Ended,
+  { lease, item, anew }: { lease: LeaseRow; item: Ended; anew: string | null },
   now: Instant,
   ids: Ids,
 ): void {
@@ -51,8 +50,11 @@ export function endLease(
       close(draft)
       draft.set({ workspace: item.kept ? workspace : null })
       break
-    case 'stopped':
     case 'parked':
+      // What was kept is stored before; where it is not, the next agent has to begin again.
+      if (draft.session.state === 'parking') draft.set({ queuedAt: now })
+      break
+    case 'stopped':
       park(
         draft,
         [stopReason(draft.session), message].filter((part) => part !== '').join('; '),
@@ -65,8 +67,8 @@ export function endLease(
         message || 'the session failed',
         hint ?? 'Send a message or start the ticket to try again.',
       )
-      draft.set({ pending: null, queuedAt: null })
-      if (item.refusal?.code === CONVERSATION_LOST) beginAnew(draft, ids)
+      draft.set({ pending: null, queuedAt: null, saga: null })
+      if (anew !== null) beginAnew(draft, { item, anew, finishes: pending === 'finish' }, now, ids)
       break
     case 'released':
       draft.move('resuming', draft.session.turnCut ? draft.session.reason : '')
@@ -77,15 +79,53 @@ export function endLease(
   }
 }
 
-/** The next run begins a conversation of its own, which knows nothing but what it is told. */
-function beginAnew(draft: SessionDraft, ids: Ids): void {
+/** Whether the session goes on with a conversation of its own, which knows nothing but what it is told. */
+export function losesConversation(
+  item: AgentItem,
+  { conversation }: Pick<SessionRow, 'conversation'>,
+): item is Ended {
+  // What a new conversation is told is not told again to another one.
+  return (
+    item.type === 'ended' &&
+    item.outcome === 'failed' &&
+    item.refusal?.code === CONVERSATION_LOST &&
+    conversation !== null
+  )
+}
+
+function beginAnew(
+  draft: SessionDraft,
+  { item, anew, finishes }: { item: Ended; anew: string; finishes: boolean },
+  now: Instant,
+  ids: Ids,
+): void {
   for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
-  draft.set({ conversation: null, turnCut: false })
-  draft.queue({
+  const { parked } = draft.session
+  draft.set({ conversation: null, contextTokens: null, turnCut: false, wakes: false })
+  // The lost conversation had come as far as to be resumed: its work is in the workspace.
+  if (item.kept && parked !== null) draft.set({ parked: { ...parked, restored: true } })
+  const { message = 'The conversation is lost.' } = item.refusal ?? {}
+  draft.event({
+    kind: 'notice',
+    level: 'warning',
+    code: 'conversation.anew',
+    text: `${message} A new one begins, with the ticket and a summary of what was.`,
+  })
+  if (finishes) {
+    // From its workspace, without any conversation; where that is not there, it has to be restored first.
+    draft.set({ pending: 'finish' })
+    if (!isKeptOnly(draft.session)) return
+    draft.move('resuming', 'is brought back to be finished')
+    draft.set({ queuedAt: now })
+    return
+  }
+  draft.queueFirst({
     id: InputId.parse(ids.uuid()),
     sessionId: draft.session.id,
     inputKind: 'message',
-    text: anewText(draft.ticket),
+    text: anew,
     author: 'ballet',
   })
+  draft.move('resuming', 'a new conversation begins')
+  draft.set({ queuedAt: now })
 }

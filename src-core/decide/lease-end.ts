@@ -1,7 +1,9 @@
 import type { Instant } from '../../src-shared/ids.ts'
+import type { SessionState } from '../../src-shared/records.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
+import { wakesUp } from './parking.ts'
 import { sendAnswers } from './questions.ts'
 import { loseRuntime } from './requests.ts'
 import { park, stopReason } from './session-commands.ts'
@@ -13,6 +15,7 @@ import { type CutFacts, cutTurn } from './turn-cut.ts'
 export type LeaseEndReason =
   | 'finished'
   | 'stopped'
+  | 'parked'
   | 'failed'
   | 'released'
   | 'agent died'
@@ -35,6 +38,9 @@ export type LeaseLoss = {
   detail: string
 }
 
+/** In these an agent has not yet come to where it is wanted. */
+const unreadyStates: ReadonlySet<SessionState> = new Set(['starting', 'resuming', 'parking'])
+
 const neverReady: LeaseEndReason = 'agent died before it was ready'
 
 /** An agent or the host is gone: the session waits for another agent, ahead of new work. */
@@ -47,7 +53,7 @@ export function loseLease(
   const { facts, lease } = state
   const draft = new SessionDraft(facts, now)
   const before = facts.session
-  const unready = before.state === 'starting' || before.state === 'resuming'
+  const unready = unreadyStates.has(before.state)
   const reason: LeaseEndReason = loss.reason === 'agent died' && unready ? neverReady : loss.reason
   draft.lease({ ...lease, endedAt: now, endReason: reason, reaped: false })
   if (before.leaseId !== lease.id) return { answer: draft, change: draft.change() }
@@ -70,7 +76,11 @@ export function loseLease(
       `${loss.detail}, time number ${UNREADY_LIMIT} in a row before the session was ready`,
       'Look into the log of the host, then send a message or start the ticket to try again.',
     )
-    draft.set({ pending: null, queuedAt: null })
+    draft.set({ pending: null, queuedAt: null, saga: null })
+  } else if (before.state === 'parking' && goesOnParking(draft, loss, running)) {
+    // The next agent goes on with it, from what is on disk.
+    draft.move('parking', `${loss.detail} while the session was parked`)
+    draft.set({ queuedAt: now, wakes: before.wakes || (running && wakesUp(before.saga)) })
   } else {
     const what = running ? `${loss.detail} in the middle of a turn` : loss.detail
     // A session that was cut before and not told of it yet still has that to say.
@@ -81,10 +91,19 @@ export function loseLease(
     const isNotBegun = before.pending === 'interrupt' && before.state === 'working' && !running
     draft.set({
       queuedAt: now,
+      saga: null,
+      wakes: before.wakes || (running && wakesUp(before.saga)),
       pending: before.pending === 'finish' || isNotBegun ? before.pending : null,
     })
   }
   return { answer: draft, change: draft.change() }
+}
+
+/** A session that would be brought back at the start anyway needs no parking before. */
+function goesOnParking({ queued, session }: SessionDraft, loss: LeaseLoss, running: boolean) {
+  const { saga, wakes } = session
+  const isBack = wakes || running || queued.length > 0
+  return !(loss.reason === 'host restarted' && wakesUp(saga) && isBack)
 }
 
 /** How many leases in a row, with this one, ended before the session was ready. */

@@ -144,6 +144,10 @@ function closedAlready({ state, author, title, text }: RequestRow): Result<never
   )
 }
 
+/** What a stop or a parking cuts is still asked afterwards. */
+const keepsRequests = ({ session }: SessionDraft) =>
+  session.pending === 'stop' || session.saga !== null
+
 /** What the agent that holds the session tells of a request. */
 export function settleRequest(
   draft: SessionDraft,
@@ -156,7 +160,7 @@ export function settleRequest(
   const row = draft.requests.find(({ id, phase }) => id === item.request && phase === 'waits')
   if (row === undefined) return
   const isAnswered = row.state !== 'open'
-  const isKept = draft.session.pending === 'stop'
+  const isKept = keepsRequests(draft)
   if (item.type === 'request.withdrawn' && !isKept) {
     if (isAnswered) draft.request({ ...row, phase: 'over' })
     else withdrawRequests(draft, [row])
@@ -172,7 +176,7 @@ export function settleRequest(
  * open; of an answer to them the agent tells whether the runtime got it.
  */
 export function endTurnOfRequests(draft: SessionDraft, reason: TurnEndReason): void {
-  const isKept = reason === 'killed' || draft.session.pending === 'stop'
+  const isKept = reason === 'killed' || keepsRequests(draft)
   for (const row of draft.requests.filter(({ phase }) => phase === 'waits')) {
     if (row.state === 'open') {
       if (isKept) draft.request({ ...row, phase: 'gone' })

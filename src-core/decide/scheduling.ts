@@ -4,14 +4,14 @@ import type { LeaseRow, ProjectRow, SessionRow } from '../storage/rows.ts'
 import { type Change, joinChanges } from './change.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 
-/** A session that waits for an agent: queued, or resuming without one. */
+/** A session that waits for an agent: queued, or resuming or parking without one. */
 export type Waiting = Pick<SessionRow, 'id' | 'projectId' | 'state' | 'queuedAt' | 'createdAt'> & {
   priority: number
 }
 
 /** What was interrupted goes before new work; then the ticket's priority, then who waits longest. */
 export function compareWaiting(a: Waiting, b: Waiting): number {
-  const rank = (session: Waiting) => (session.state === 'resuming' ? 0 : 1)
+  const rank = (session: Waiting) => (session.state === 'queued' ? 1 : 0)
   return (
     rank(a) - rank(b) ||
     a.priority - b.priority ||

@@ -3,8 +3,7 @@ import { DeliveryId, type InputId, type Instant, type LeaseId } from '../../src-
 import type { InputImage, SessionState, TicketStatus } from '../../src-shared/records.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
 import type { Ids } from '../ports.ts'
-import { cutPreface } from '../sessions/prompt.ts'
-import type { DomainEvent, RowPut } from '../storage/port.ts'
+import type { DomainEvent, OutboxEntry, RowPut } from '../storage/port.ts'
 import type {
   AssumptionRow,
   InputRow,
@@ -14,8 +13,10 @@ import type {
   SessionRow,
   TicketRow,
 } from '../storage/rows.ts'
-import { type Change, changeOf, type Tell } from './change.ts'
+import { type Change, changeOf, type ParkOrder, type Tell } from './change.ts'
+import { mergedDelivery } from './delivery.ts'
 import { type InlineText, inlineText } from './large-text.ts'
+import { deadlineOf, NO_DEADLINE } from './online-window.ts'
 import { canMove } from './session-states.ts'
 import { standingReason } from './standing-reason.ts'
 
@@ -25,6 +26,8 @@ export type SessionFacts = {
   /** Number of the session's last event. */
   lastSeq: number
   ticket: TicketRow
+  /** The online window of its project. */
+  window: string
   /** Those that are queued or sent, in the order of their positions. */
   inputs: readonly InputRow[]
   /** Those of which something may still come, oldest first. */
@@ -56,6 +59,9 @@ export class SessionDraft {
   readonly #domain: DomainEvent[] = []
   readonly #tell: Tell[] = []
   readonly #texts = new Map<string, InlineText>()
+  readonly #outbox: OutboxEntry[] = []
+  /** A person did something: the wait that there may be is a new one. */
+  #waitsAnew = false
 
   constructor(facts: SessionFacts, now: Instant) {
     this.#facts = facts
@@ -183,6 +189,16 @@ export class SessionDraft {
     this.touch()
   }
 
+  /** Adds an input before all that are queued. */
+  queueFirst(input: Parameters<SessionDraft['queue']>[0]): void {
+    const first = this.queued[0]?.position
+    this.queue(input)
+    const added = this.#inputs.at(-1)
+    if (added === undefined || first === undefined) return
+    this.#putInput(added, { position: first - 1 })
+    this.#inputs.sort((a, b) => a.position - b.position)
+  }
+
   /** An input's state becomes another one, told by the event of that name. */
   changeInput(
     input: InputRow,
@@ -249,7 +265,9 @@ export class SessionDraft {
   /** A new question, or one as it is from now on. */
   question(row: QuestionRow): void {
     this.#changedQuestions.set(row.id, row)
-    const isKnown = this.#questions.some(({ id }) => id === row.id)
+    const before = this.#questions.find(({ id }) => id === row.id)
+    const isKnown = before !== undefined
+    if (before?.state === 'open' && row.state === 'answered') this.#waitsAnew = true
     if (!isUnsettled(row)) this.#questions = this.#questions.filter(({ id }) => id !== row.id)
     else if (isKnown) {
       this.#questions = this.#questions.map((each) => (each.id === row.id ? row : each))
@@ -278,21 +296,13 @@ export class SessionDraft {
    * What was handed over and is not told of yet holds back what comes after it.
    */
   deliver(ids: Ids): void {
-    const { state, leaseId, pending, turnCut, reason } = this.#session
+    const { state, leaseId, pending } = this.#session
     const queued = this.queued
     if (state !== 'waiting' || leaseId === null || queued.length === 0 || this.sent.length > 0)
       return
     if (pending === 'stop' || pending === 'finish') return
     const id = DeliveryId.parse(ids.uuid())
-    const delivery: Delivery = {
-      id,
-      inputs: queued.map((input) => input.id),
-      text: queued
-        .map((input) => input.text)
-        .filter((text) => text !== '')
-        .join('\n\n'),
-      ...(turnCut ? { preface: cutPreface(reason) } : {}),
-    }
+    const delivery = mergedDelivery(id, queued, this.#session)
     for (const input of queued) this.changeInput(input, { state: 'sent', delivery: id })
     this.move('working', ...standingReason(this.#session))
     this.set({ outcome: null })
@@ -311,7 +321,10 @@ export class SessionDraft {
   }
 
   /** To the agent that holds the session; nothing when none does. */
-  tell(message: Extract<ToAgent, { lease: string }>, images: readonly InputImage[] = []): void {
+  tell(
+    message: Exclude<Extract<ToAgent, { lease: string }>, { type: 'session.park' }> | ParkOrder,
+    images: readonly InputImage[] = [],
+  ): void {
     this.#tell.push({
       lease: message.lease,
       message,
@@ -319,11 +332,17 @@ export class SessionDraft {
     })
   }
 
+  /** I/O that follows the change. */
+  outbox(entry: OutboxEntry): void {
+    this.#outbox.push(entry)
+  }
+
   lease(row: LeaseRow): void {
     this.#leases.push(row)
   }
 
   change(): Change {
+    this.#setDeadline()
     const puts: RowPut[] = []
     if (this.#ticket !== this.#facts.ticket) puts.push({ table: 'ticket', row: this.#ticket })
     if (this.#session !== this.#facts.session) puts.push({ table: 'session', row: this.#session })
@@ -345,8 +364,17 @@ export class SessionDraft {
               },
             ],
       domain: this.#domain,
+      outbox: this.#outbox,
       tell: this.#tell,
     })
+  }
+
+  /** In the change in which a session comes to wait for a person it gets its deadline, and loses it in the one that ends that. */
+  #setDeadline(): void {
+    const { parkAt, parkFrom } = this.#session
+    const before = this.#waitsAnew ? NO_DEADLINE : { parkAt, parkFrom }
+    const next = deadlineOf(before, this, this.#facts.window, this.#now)
+    if (next.parkAt !== parkAt || next.parkFrom !== parkFrom) this.set(next)
   }
 
   #inputEvent(

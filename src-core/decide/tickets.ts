@@ -12,7 +12,7 @@ import type {
   SessionRow,
   TicketRow,
 } from '../storage/rows.ts'
-import { changeOf, type Decision } from './change.ts'
+import { changeOf, type Decision, KEPT_REMOVE } from './change.ts'
 import { isFinishedUnheld } from './finishing.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isLive, isOver } from './session-states.ts'
@@ -99,6 +99,7 @@ function newSession(
     turn: 0,
     turnStartedAt: null,
     turnCut: false,
+    preface: null,
     pending: null,
     grants: [],
     progress: null,
@@ -131,7 +132,12 @@ export function startTicket(
   ids: Ids,
 ): Decision<SessionDraft> {
   if (newest !== undefined && isLive(newest.session.state)) {
-    return { answer: new SessionDraft(newest, now), change: null }
+    const draft = new SessionDraft(newest, now)
+    const { saga } = newest.session
+    // It has to be parked before it can be brought back.
+    if (saga === null || saga.resumes) return { answer: draft, change: null }
+    draft.set({ saga: { ...saga, resumes: true } })
+    return { answer: draft, change: draft.change() }
   }
   if (newest !== undefined && !isOver(newest.session.state)) {
     const draft = new SessionDraft(newest, now)
@@ -140,7 +146,15 @@ export function startTicket(
   }
   const session = newSession(ticket, project, newest?.session, now, ids)
   const draft = new SessionDraft(
-    { session, lastSeq: 0, ticket, inputs: [], requests: [], questions: [] },
+    {
+      session,
+      lastSeq: 0,
+      ticket,
+      window: project.window,
+      inputs: [],
+      requests: [],
+      questions: [],
+    },
     now,
   )
   draft.event({ kind: 'session.state', from: null, to: 'queued', reason: '' })
@@ -266,6 +280,13 @@ export function deleteTicket(
         ...state.sessions.map(({ id }) => ({ table: 'session' as const, id })),
         { table: 'ticket', id: state.ticket.id },
       ],
+      outbox: state.sessions
+        .filter(({ parked }) => parked !== null)
+        .map(({ id }) => ({
+          id: `kept ${id}`,
+          effect: KEPT_REMOVE,
+          data: { session: id, names: null },
+        })),
       outboxDone: [outboxId],
     }),
   })

@@ -1,21 +1,11 @@
 import type { z } from 'zod'
 import { AGENT_STARTS } from '../../src-shared/agent-reasons.ts'
-import { AGENT_WIRE_VERSION, FromAgent, type ToAgent } from '../../src-shared/agent-wire.ts'
+import type { ToAgent } from '../../src-shared/agent-wire.ts'
 import type { AgentId, LeaseId, SessionId, TicketKey } from '../../src-shared/ids.ts'
 import type { AgentState, Runtime } from '../../src-shared/records.ts'
-import {
-  HEALTHY_MS,
-  HEARTBEAT_MS,
-  HELLO_MS,
-  KILL_MS,
-  LAST_WORDS_MS,
-  SHUTDOWN_MS,
-  SILENCE_MS,
-} from '../limits.ts'
-import type { AgentProcess, CorePorts } from '../ports.ts'
+import { HEALTHY_MS, SHUTDOWN_MS } from '../limits.ts'
+import { AgentLife, type AgentMessage, type SlotPorts, type Vitals } from './agent-life.ts'
 import { Backoff } from './backoff.ts'
-
-export type AgentMessage = z.infer<typeof FromAgent>
 
 /** What an agent holds: a ticket's session under a lease. */
 export type Hold = { lease: LeaseId; session: SessionId; ticket: TicketKey }
@@ -32,16 +22,11 @@ export type SlotHandlers = {
   changed(slot: AgentSlot): void
 }
 
-/** What a heartbeat said last. */
-export type Vitals = Omit<Extract<AgentMessage, { type: 'heartbeat' }>, 'type'>
-
-type SlotPorts = Pick<CorePorts, 'clock' | 'log' | 'launcher' | 'environment' | 'paths'>
-
-/** An agent whose messages did not decode so often in one life is ended. */
-const MALFORMED_LIMIT = 3
-
 /** Heartbeats in a row that deny the lease which the agent was given, before it is ended. */
 const DENIAL_LIMIT = 5
+
+/** Why a drained agent is offline. */
+const DRAINED = 'drained: it takes no session until that is taken back'
 
 /** One place of the fleet: launches its agent, watches it, and launches it again. */
 export class AgentSlot {
@@ -54,6 +39,8 @@ export class AgentSlot {
   #stopping = false
   /** Its place goes: it takes no more sessions and ends when it holds none. */
   #draining = false
+  /** Somebody drained it: it takes no sessions, and does not run, until that is taken back. */
+  #away = false
   #cancelRestart: (() => void) | null = null
   #restarts = 0
   #reason: string = AGENT_STARTS[0]
@@ -74,7 +61,7 @@ export class AgentSlot {
   }
 
   get isIdle(): boolean {
-    return this.isUp && this.#hold === null && !this.#stopping && !this.#draining
+    return this.isUp && this.#hold === null && !this.#stopping && !this.leaves
   }
 
   get restarts(): number {
@@ -100,7 +87,7 @@ export class AgentSlot {
 
   get state(): AgentState {
     if (!this.isUp) return 'offline'
-    if (this.#stopping || this.#draining) return 'draining'
+    if (this.#stopping || this.leaves) return 'draining'
     return this.#hold === null ? 'idle' : 'busy'
   }
 
@@ -140,6 +127,7 @@ export class AgentSlot {
     this.#hold = null
     this.#handlers.changed(this)
     if (this.#draining) this.#endDrained()
+    else if (this.#away) this.#endAway()
   }
 
   get isDraining(): boolean {
@@ -160,6 +148,41 @@ export class AgentSlot {
     this.#draining = false
     this.#handlers.changed(this)
     return true
+  }
+
+  /** It takes no more sessions: its place goes, or somebody drained it. */
+  get leaves(): boolean {
+    return this.#draining || this.#away
+  }
+
+  /** Ends the agent when it holds no session any more, and does not launch it again before `takeBack`. */
+  sendAway(): void {
+    if (this.#away) return
+    this.#away = true
+    this.#handlers.changed(this)
+    if (this.#hold === null && !this.#draining) this.#endAway()
+  }
+
+  takeBack(): void {
+    if (!this.#away) return
+    this.#away = false
+    // One that is ending is launched again when it is gone.
+    if (this.#life === null && !this.#stopping && !this.#draining) this.launch()
+    else this.#handlers.changed(this)
+  }
+
+  #endAway(): void {
+    this.#cancelRestart?.()
+    this.#cancelRestart = null
+    this.#reason = DRAINED
+    const life = this.#life
+    if (life === null) {
+      this.#handlers.changed(this)
+      return
+    }
+    life.isToldToEnd = true
+    life.send({ type: 'shutdown' })
+    life.after(SHUTDOWN_MS, () => life.kill('did not end in time'))
   }
 
   #endDrained(): void {
@@ -207,10 +230,15 @@ export class AgentSlot {
 
   #gone(detail: string): void {
     const hold = this.#hold
+    const life = this.#life
     this.#life = null
     this.#hold = null
     this.#reason = detail
     if (this.#stopping || this.#draining) this.#ports.log.info(`${this.id} ${detail}`)
+    else if (this.#away) {
+      this.#ports.log.info(`${this.id} ${detail}`)
+      this.#reason = DRAINED
+    } else if (life?.isToldToEnd === true) this.launch()
     else {
       this.#ports.log.warn(`${this.id} ${detail}`, { ...hold })
       const delay = this.#backoff.next()
@@ -219,182 +247,5 @@ export class AgentSlot {
     }
     this.#handlers.changed(this)
     this.#handlers.gone(this, hold, `${this.id} ${detail}`)
-  }
-}
-
-type LifeHandlers = {
-  up(): void
-  message(message: AgentMessage): void
-  vitals(): void
-  gone(detail: string): void
-}
-
-/** One process of a slot, from launch to end. */
-class AgentLife {
-  readonly ended: Promise<void>
-  denials = 0
-  isToldToEnd = false
-  vitals: Vitals | null = null
-  runtimes: readonly Runtime[] = []
-  /** It takes work. */
-  isUp = false
-  readonly #id: AgentId
-  readonly #ports: SlotPorts
-  readonly #handlers: LifeHandlers
-  #settle: () => void = () => undefined
-  #process: AgentProcess | null = null
-  #timers = new Set<() => void>()
-  #over = false
-  #closed = false
-  #exit: string | null = null
-  #cause: string | null = null
-  #heardAt = 0
-  #malformed = 0
-
-  constructor(id: AgentId, ports: SlotPorts, handlers: LifeHandlers) {
-    this.#id = id
-    this.#ports = ports
-    this.#handlers = handlers
-    this.ended = new Promise((resolve) => {
-      this.#settle = resolve
-    })
-  }
-
-  get pid(): number | null {
-    return this.#process?.pid() ?? null
-  }
-
-  begin(): void {
-    const { launcher, environment, paths } = this.#ports
-    let process: AgentProcess
-    try {
-      process = launcher.launch(this.#id, { ...environment, BALLET_AGENT: this.#id })
-    } catch (error) {
-      this.#ports.log.error(`${this.#id} could not be launched`, { error })
-      this.after(0, () => this.#finish('could not be launched'))
-      return
-    }
-    this.#process = process
-    process.channel.onClose(() => {
-      this.#closed = true
-      this.isUp = false
-      if (this.#exit !== null) this.#finish(this.#exit)
-      // Of a process that died the channel ends first.
-      else this.after(LAST_WORDS_MS, () => this.kill('closed its channel'))
-    })
-    process.onExit(({ code, reason }) => {
-      const why = reason || (code === null ? 'was killed' : `exit code ${code}`)
-      const how = this.isToldToEnd && code === 0 ? 'ended in order' : `died (${why})`
-      this.#exit = this.#cause ?? how
-      if (this.#closed) this.#finish(this.#exit)
-      else this.after(LAST_WORDS_MS, () => this.#finish(this.#exit ?? 'died'))
-    })
-    process.channel.onMessage((raw) => this.#receive(raw))
-    this.send({
-      type: 'init',
-      wire: AGENT_WIRE_VERSION,
-      agent: this.#id,
-      dataDir: paths.dataDir,
-      heartbeatMs: HEARTBEAT_MS,
-      env: { ...environment },
-    })
-    this.after(HELLO_MS, () => {
-      if (!this.isUp) this.kill(`did not say hello within ${HELLO_MS / 1_000} s`)
-    })
-  }
-
-  send(message: z.input<typeof ToAgent>): void {
-    if (this.#over || this.#closed) return
-    this.#process?.channel.send(message)
-  }
-
-  kill(cause: string): void {
-    if (this.#over || this.#cause !== null) return
-    this.#cause = cause
-    this.isUp = false
-    if (this.#exit === null) this.#ports.log.warn(`${this.#id} is ended: it ${cause}`)
-    this.#process?.kill()
-    this.after(KILL_MS, () => {
-      this.#ports.log.error(`${this.#id} cannot be ended`, { pid: this.pid })
-      this.#finish(cause)
-    })
-  }
-
-  /** A timer that ends with the process. */
-  after(ms: number, callback: () => void): void {
-    if (this.#over) return
-    const cancel = this.#ports.clock.after(ms, () => {
-      this.#timers.delete(cancel)
-      callback()
-    })
-    this.#timers.add(cancel)
-  }
-
-  #receive(raw: unknown): void {
-    if (this.#over) return
-    this.#heardAt = this.#ports.clock.monotonic()
-    const decoded = FromAgent.safeParse(raw)
-    if (!decoded.success) {
-      this.#malformed += 1
-      this.#ports.log.error(`${this.#id} sent what does not decode`, {
-        issues: decoded.error.issues.slice(0, 5),
-        count: this.#malformed,
-      })
-      if (this.#malformed >= MALFORMED_LIMIT) this.kill('sent what does not decode')
-      return
-    }
-    const message = decoded.data
-    switch (message.type) {
-      case 'hello':
-        if (message.wire !== AGENT_WIRE_VERSION) {
-          this.kill(`speaks version ${message.wire} of the wire, not ${AGENT_WIRE_VERSION}`)
-          return
-        }
-        if (this.isUp || this.#cause !== null) return
-        this.isUp = true
-        this.runtimes = message.runtimes
-        this.#watch()
-        this.#handlers.up()
-        return
-      case 'heartbeat': {
-        const { type: _, ...vitals } = message
-        this.vitals = vitals
-        this.#handlers.vitals()
-        break
-      }
-      case 'log':
-        this.#ports.log[message.level](`${this.#id}: ${message.message}`, message.fields)
-        return
-    }
-    this.#handlers.message(message)
-  }
-
-  /** Ends an agent that is silent; a pause of the whole machine is nobody's silence. */
-  #watch(): void {
-    const { clock } = this.#ports
-    const every = SILENCE_MS / 3
-    let checkedAt = clock.monotonic()
-    const check = () => {
-      const now = clock.monotonic()
-      if (now - checkedAt > 2 * every) this.#heardAt = now
-      checkedAt = now
-      if (now - this.#heardAt >= SILENCE_MS) {
-        this.kill(`was silent for ${SILENCE_MS / 1_000} s`)
-        return
-      }
-      this.after(every, check)
-    }
-    this.after(every, check)
-  }
-
-  #finish(detail: string): void {
-    if (this.#over) return
-    this.#over = true
-    this.isUp = false
-    for (const cancel of this.#timers) cancel()
-    this.#timers.clear()
-    this.#process?.channel.close()
-    this.#handlers.gone(detail)
-    this.#settle()
   }
 }

@@ -2,8 +2,10 @@ import type { z } from 'zod'
 import type { Probe, ToAgent } from '../../src-shared/agent-wire.ts'
 import { AgentId, type LeaseId } from '../../src-shared/ids.ts'
 import type { Agent, Runtime, RuntimeCapabilities, RuntimeName } from '../../src-shared/records.ts'
+import type { Drained } from '../decide/parking.ts'
 import type { CorePorts } from '../ports.ts'
-import { type AgentMessage, AgentSlot, type Hold } from './agent-slot.ts'
+import type { AgentMessage } from './agent-life.ts'
+import { AgentSlot, type Hold } from './agent-slot.ts'
 import { Probes } from './probes.ts'
 
 export type FleetHandlers = {
@@ -144,6 +146,12 @@ export class Fleet {
 
   free(lease: LeaseId): void {
     for (const slot of this.slots) slot.free(lease)
+  }
+
+  /** Which agents are drained, as the holder of the lease sees it. */
+  drained(lease: LeaseId): Drained {
+    if (this.slots.every(({ leaves }) => leaves)) return 'all'
+    return this.slots.some(({ hold, leaves }) => leaves && hold?.lease === lease) ? 'own' : 'none'
   }
 
   /** Ends the agent that holds the lease. */

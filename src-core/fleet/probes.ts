@@ -2,7 +2,8 @@ import type { z } from 'zod'
 import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { CorePorts } from '../ports.ts'
-import type { AgentMessage, AgentSlot } from './agent-slot.ts'
+import type { AgentMessage } from './agent-life.ts'
+import type { AgentSlot } from './agent-slot.ts'
 
 type ProbeOf = z.infer<typeof Probe>
 type Finding = z.infer<typeof ProbeFinding>

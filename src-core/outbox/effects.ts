@@ -1,10 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
-import { CommandId, ProjectId, TicketId } from '../../src-shared/ids.ts'
+import { z } from 'zod'
+import { CommandId, ProjectId, SessionId, TicketId } from '../../src-shared/ids.ts'
 import { Ticket } from '../../src-shared/records.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import { type Committer, receiptOf } from '../commit/committer.ts'
-import { changeOf, MIRROR_REMOVE, TICKET_DELETE } from '../decide/change.ts'
+import { changeOf, KEPT_REMOVE, MIRROR_REMOVE, TICKET_DELETE } from '../decide/change.ts'
 import { checkTicketDeletion, deleteTicket } from '../decide/tickets.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { REAP_PROBE_MS, REMOVE_PROBE_MS } from '../limits.ts'
@@ -27,6 +28,7 @@ export function createEffects(parts: EffectParts): Readonly<Record<string, Effec
   return {
     [TICKET_DELETE]: (entry) => removeTicket(parts, entry),
     [MIRROR_REMOVE]: (entry) => removeMirror(parts, entry),
+    [KEPT_REMOVE]: (entry) => removeKept(parts, entry),
   }
 }
 
@@ -183,6 +185,27 @@ async function removeMirror(
     })
   }
   await rm(folder, { recursive: true, force: true })
+  await committer.transact(async () =>
+    accept({ change: changeOf({ outboxDone: [entry.id] }), answer: null }),
+  )
+  return accept(undefined)
+}
+
+const KeptNames = z.array(z.string()).nullable()
+
+/** Kept files that nobody needs any more; what the session's row names by now stays. */
+async function removeKept(
+  { ports, committer }: EffectParts,
+  entry: OutboxEntry,
+): Promise<Result<undefined>> {
+  const session = SessionId.parse(entry.data.session)
+  const names = KeptNames.parse(entry.data.names)
+  const row = await ports.storage.row('session', session)
+  const files = row?.parked?.work.files ?? []
+  if (names !== null || files.length === 0) {
+    const needed = new Set(files.map(({ name }) => name))
+    await ports.kept.remove(session, names?.filter((name) => !needed.has(name)) ?? null)
+  }
   await committer.transact(async () =>
     accept({ change: changeOf({ outboxDone: [entry.id] }), answer: null }),
   )

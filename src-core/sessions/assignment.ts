@@ -1,6 +1,7 @@
-import { accept, BalletError } from '../../src-shared/refusal.ts'
+import { accept, BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import type { Committer, Reader } from '../commit/committer.ts'
 import { type Change, joinChanges } from '../decide/change.ts'
+import { parkOrder } from '../decide/parking.ts'
 import {
   assign,
   type Grant,
@@ -10,7 +11,7 @@ import {
   type WaitReason,
   whyItWaits,
 } from '../decide/scheduling.ts'
-import { SessionDraft } from '../decide/session-draft.ts'
+import { SessionDraft, type SessionFacts } from '../decide/session-draft.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
@@ -19,7 +20,7 @@ import type { SessionRow } from '../storage/rows.ts'
 import type { ItemIntake } from './item-intake.ts'
 import type { LiveIndex } from './live-index.ts'
 import { loadFacts } from './session-facts.ts'
-import { buildSpec } from './session-spec.ts'
+import { buildSpec, needsKey } from './session-spec.ts'
 
 /** Gives waiting sessions to idle agents, whenever either may have come. */
 export class Assignment {
@@ -28,19 +29,28 @@ export class Assignment {
   readonly #index: LiveIndex
   readonly #fleet: Fleet
   readonly #intake: ItemIntake
+  readonly #isBusy: (session: string) => boolean
   readonly #backoff = new Backoff(RETRY_MS, RETRY_MAX_MS)
   #asked = false
   #stopped = false
 
   constructor(
     ports: CorePorts,
-    parts: { committer: Committer; index: LiveIndex; fleet: Fleet; intake: ItemIntake },
+    parts: {
+      committer: Committer
+      index: LiveIndex
+      fleet: Fleet
+      intake: ItemIntake
+      /** Something is done with the session that an agent would be in the way of. */
+      isBusy(session: string): boolean
+    },
   ) {
     this.#ports = ports
     this.#committer = parts.committer
     this.#index = parts.index
     this.#fleet = parts.fleet
     this.#intake = parts.intake
+    this.#isBusy = parts.isBusy
   }
 
   /** Looks again, after what is being stored now. */
@@ -104,18 +114,42 @@ export class Assignment {
 
   async #assign(): Promise<void> {
     const granted = await this.#committer.within(async (read, now) => {
-      const grants = await this.#grants(read)
-      if (grants.length === 0) return accept({ change: null, answer: [] })
+      const { grants, unable } = await this.#ableOf(await this.#grants(read))
+      if (grants.length === 0 && unable.length === 0) return accept({ change: null, answer: [] })
       const { change, leases } = grantLeases(grants, now, this.#ports.ids)
-      return accept({ change, answer: leases })
+      const failed = unable.map(({ facts, refusal }) => failedChange(facts, refusal, now))
+      return accept({ change: joinChanges(change, ...failed), answer: leases })
     })
     if (!granted.ok) throw new BalletError(granted.refusal)
     for (const leased of granted.value) await this.#begin(leased)
   }
 
+  /** Without the data key what is kept of a session cannot be used: it does not get an agent for nothing. */
+  async #ableOf(
+    grants: readonly Grant[],
+  ): Promise<{ grants: Grant[]; unable: { facts: SessionFacts; refusal: Refusal }[] }> {
+    if (!grants.some(({ facts }) => needsKey(facts.session))) {
+      return { grants: [...grants], unable: [] }
+    }
+    try {
+      await this.#ports.key()
+      return { grants: [...grants], unable: [] }
+    } catch (error) {
+      if (!(error instanceof BalletError)) throw error
+      const refusal = error.toRefusal()
+      return {
+        grants: grants.filter(({ facts }) => !needsKey(facts.session)),
+        unable: grants.flatMap(({ facts }) =>
+          needsKey(facts.session) ? [{ facts, refusal }] : [],
+        ),
+      }
+    }
+  }
+
   async #grants(read: Reader): Promise<Grant[]> {
     const waiting: Waiting[] = []
     for (const session of this.#index.waiting) {
+      if (this.#isBusy(session.id)) continue
       const ticket = await read.row('ticket', session.ticketId)
       if (ticket !== undefined) waiting.push({ ...session, priority: ticket.priority })
     }
@@ -160,16 +194,28 @@ export class Assignment {
       const { session } = facts
       const turnEvents =
         session.turn === 0 ? [] : await this.#ports.storage.turn(session.id, session.turn)
+      const key = needsKey(session) ? await this.#ports.key() : null
       const spec = buildSpec(
-        { facts, lease, project, turnEvents },
+        { facts, lease, project, turnEvents, key },
         this.#ports.paths,
         this.#ports.settings.current,
         this.#ports.texts,
       )
       slot.send({ type: 'session.start', spec })
+      const order = parkOrder(session, lease.id)
+      if (order === null || key === null) return
+      const { session: id, ...park } = order
+      slot.send({ ...park, key, keptDir: this.#ports.paths.kept(id) })
     } catch (error) {
       this.#ports.log.error('a session could not be begun', { error, session: lease.sessionId })
       slot.kill('could not be told what to do')
     }
   }
+}
+
+function failedChange(facts: SessionFacts, { message, hint }: Refusal, now: string): Change {
+  const draft = new SessionDraft(facts, now)
+  draft.move('failed', message, hint)
+  draft.set({ queuedAt: null, saga: null, pending: null })
+  return draft.change()
 }

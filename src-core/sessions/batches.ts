@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { AgentItem, BlobText, ItemBatch } from '../../src-shared/agent-wire.ts'
-import type { Items } from '../decide/agent-items.ts'
+import type { Items } from '../decide/plain-items.ts'
 
 export type Batch = z.infer<typeof ItemBatch>
 

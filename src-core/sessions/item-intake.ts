@@ -3,21 +3,19 @@ import type { ToAgent } from '../../src-shared/agent-wire.ts'
 import type { LeaseId } from '../../src-shared/ids.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committer, Reader } from '../commit/committer.ts'
-import {
-  type ItemsAnswer,
-  type RunningTurn,
-  storePlainItems,
-  takeItems,
-} from '../decide/agent-items.ts'
+import { type ItemsAnswer, type RunningTurn, takeItems } from '../decide/agent-items.ts'
 import type { Decision } from '../decide/change.ts'
 import { type LeaseLoss, loseLease } from '../decide/lease-end.ts'
+import type { Drained } from '../decide/parking.ts'
+import { storePlainItems } from '../decide/plain-items.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import type { LiveBlocks } from '../following/live-blocks.ts'
 import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
-import { plannerOff } from '../planner/planner-off.ts'
 import type { CorePorts } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
 import { type Batch, freshItems, lastOf, takeBatches } from './batches.ts'
+import { itemsFacts } from './items-facts.ts'
+import { ParkedReading } from './parked-reading.ts'
 import type { Problems } from './problems.ts'
 import { loadFacts } from './session-facts.ts'
 
@@ -43,11 +41,13 @@ export type IntakeHandlers = {
   fence(lease: LeaseId): void
   /** The lease is over, and its last row change is stored. */
   ended(lease: LeaseId): void
+  /** Which agents are drained, as the holder of the lease sees it. */
+  drained(lease: LeaseId): Drained
   /** A defect: the items cannot be stored, now or later. */
   broken(lease: LeaseId, detail: string): void
 }
 
-type IntakePorts = Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage' | 'settings'>
+type IntakePorts = Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage' | 'settings' | 'kept'>
 
 type Stored = { lastItem: number; gap: boolean; answer: ItemsAnswer | null }
 
@@ -61,6 +61,7 @@ export class ItemIntake {
   readonly #live: LiveBlocks
   readonly #problems: Problems
   readonly #handlers: IntakeHandlers
+  readonly #parked: ParkedReading
   readonly #inboxes = new Map<LeaseId, Inbox>()
   readonly #running = new Map<string, RunningTurn>()
   #draining = false
@@ -78,6 +79,7 @@ export class ItemIntake {
     this.#live = live
     this.#problems = problems
     this.#handlers = handlers
+    this.#parked = new ParkedReading(ports.kept, committer)
   }
 
   /** The host ends: nothing more is given to agents. */
@@ -137,6 +139,8 @@ export class ItemIntake {
 
   /** Stores what an agent left behind; for the time before the fleet starts. */
   async storeLeft(batch: Batch): Promise<Result<{ items: number }>> {
+    const read = await this.#parked.read(batch.lease, [batch])
+    if (!read.ok) return read
     const result = await this.#store(batch.lease, [batch], { left: true, within: false })
     if (!result.ok) return result
     return accept({ items: batch.items.length })
@@ -182,20 +186,33 @@ export class ItemIntake {
       this.#inboxes.delete(lease)
       return
     }
-    inbox.work = this.#committer.queue
-      .run(() => this.#step(lease, inbox))
-      .then(
-        () => {
-          inbox.work = null
-          inbox.backoff.reset()
-          this.#problems.clear(`items ${lease}`)
-          this.#drain(lease, inbox)
-        },
-        (error: unknown) => {
-          inbox.work = null
-          this.#failed(lease, inbox, error)
-        },
-      )
+    inbox.work = this.#next(lease, inbox).then(
+      () => {
+        inbox.work = null
+        inbox.backoff.reset()
+        this.#problems.clear(`items ${lease}`)
+        this.#drain(lease, inbox)
+      },
+      (error: unknown) => {
+        inbox.work = null
+        this.#failed(lease, inbox, error)
+      },
+    )
+  }
+
+  async #next(lease: LeaseId, inbox: Inbox): Promise<void> {
+    if (this.#parked.isUnread(inbox.batches)) {
+      // Beside all other commits: it may be much to read.
+      const read = await this.#parked.read(lease, inbox.batches)
+      if (!read.ok) {
+        this.#ports.log.error('what an agent kept is not good', { lease, ...read.refusal })
+        inbox.batches = []
+        inbox.items = 0
+        this.#handlers.broken(lease, `kept what is not good: ${read.refusal.message}`)
+        return
+      }
+    }
+    await this.#committer.queue.run(() => this.#step(lease, inbox))
   }
 
   /** Stores the next items of the inbox, or the end of its lease when there are none left. */
@@ -209,6 +226,7 @@ export class ItemIntake {
       return
     }
     const taken = takeBatches(inbox.batches)
+    if (this.#parked.isUnread(taken)) return
     const result = await this.#store(lease, taken, { left: false, within: true })
     inbox.batches.splice(0, taken.length)
     inbox.items = inbox.batches.reduce((sum, { items }) => sum + items.length, 0)
@@ -302,25 +320,15 @@ export class ItemIntake {
     const facts = await loadFacts(read, session.id)
     if (facts === undefined) return refuse('lease.not-found', `The session of ${id} is gone.`)
     const running = this.#running.get(session.id) ?? null
-    const settles = items.items.some(
-      (item) =>
-        item.type === 'ready' ||
-        item.type === 'ended' ||
-        (running === null && item.type === 'event' && item.event.kind === 'turn.ended'),
-    )
-    const asks = items.items.some(
-      (item) => item.type === 'mcp.call' && item.made.tool === 'ask_question',
-    )
-    const project = asks ? await read.row('project', session.projectId) : undefined
+    const more = await itemsFacts(this.#ports, read, {
+      ...{ facts, running, items: items.items },
+      live: this.#live,
+    })
     const decision = takeItems(
       {
-        facts,
-        lease,
-        plannerOff: plannerOff(project, this.#ports.settings.current),
+        ...{ facts, lease, running, ...more },
         takesMore: !left && !this.#draining,
-        running,
-        live: settles ? this.#live.of(session.id) : [],
-        turnEvents: settles ? await this.#ports.storage.turn(session.id, session.turn) : [],
+        drained: left ? 'none' : this.#handlers.drained(lease.id),
       },
       items,
       now,

@@ -1,3 +1,4 @@
+import type { SessionState } from '../../src-shared/records.ts'
 import type { Committed } from '../commit/committer.ts'
 import { isFinishedUnheld } from '../decide/finishing.ts'
 import { isLive } from '../decide/session-states.ts'
@@ -111,10 +112,18 @@ export class LiveIndex {
     return [...this.#sessions.values()].filter(
       (session) =>
         session.leaseId === null &&
-        (session.state === 'queued' || session.state === 'resuming') &&
+        waitStates.has(session.state) &&
         !isFinishedUnheld(session) &&
         !blocked.has(session.id),
     )
+  }
+
+  session(id: string): SessionRow | undefined {
+    return this.#sessions.get(id)
+  }
+
+  get sessions(): readonly SessionRow[] {
+    return [...this.#sessions.values()]
   }
 
   /** How many sessions of each project hold an agent. */
@@ -126,6 +135,9 @@ export class LiveIndex {
     return held
   }
 }
+
+/** In these a session without an agent is to get one. */
+const waitStates: ReadonlySet<SessionState> = new Set(['queued', 'resuming', 'parking'])
 
 function setOf(sets: Map<string, Set<string>>, session: string): Set<string> {
   const existing = sets.get(session)

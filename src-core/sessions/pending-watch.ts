@@ -1,12 +1,17 @@
 import type { Committed } from '../commit/committer.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import { FINISH_MS, INTERRUPT_MS, STOP_MS } from '../limits.ts'
+import { FINISH_MS, INTERRUPT_MS, PARK_MS, STOP_MS } from '../limits.ts'
 import type { Clock } from '../ports.ts'
 import type { SessionRow } from '../storage/rows.ts'
 
-const limits = { interrupt: INTERRUPT_MS, stop: STOP_MS, finish: FINISH_MS } as const
+const limits = {
+  interrupt: INTERRUPT_MS,
+  stop: STOP_MS,
+  finish: FINISH_MS,
+  park: PARK_MS,
+} as const
 
-/** Ends an agent that was told to interrupt, stop or finish and does not: what a person asked for happens either way. */
+/** Ends an agent that was told to interrupt, stop, finish or park and does not: what a person asked for happens either way. */
 export class PendingWatch {
   readonly #clock: Clock
   readonly #fleet: Fleet
@@ -22,7 +27,8 @@ export class PendingWatch {
     for (const { table, id } of deletes) if (table === 'session') this.#forget(id)
   }
 
-  #see({ id, leaseId, pending, state }: SessionRow): void {
+  #see({ id, leaseId, pending: wanted, state, saga }: SessionRow): void {
+    const pending = saga === null ? wanted : 'park'
     // One that is brought back is interrupted by not beginning what was to be interrupted.
     const isLater = pending === 'interrupt' && state !== 'working'
     if (leaseId === null || pending === null || isLater) {

@@ -26,10 +26,9 @@ export function ticketText({ title, body }: Pick<TicketRow, 'title' | 'body'>): 
   return body.trim() === '' ? title : `${title}\n\n${body}`
 }
 
-/** The first message of a new conversation that goes on with the work of one that is gone. */
-export function anewText(ticket: Pick<TicketRow, 'title' | 'body'>): string {
-  return `You go on with work on a ticket that was begun in a conversation which is lost. What was done is in your clone: look at its commits and at what is uncommitted first. The ticket:\n\n${ticketText(ticket)}`
-}
+/** To a session that was interrupted in order to end Ballet or its agent, when it runs again. */
+export const GO_ON =
+  'Your last turn was interrupted because Ballet ended; nobody wanted you to stop. Commands that were running have been ended. Check the state of the files, then go on where you were.'
 
 /** What the first message after a cut turn begins with. */
 export function cutPreface(reason: string): string {

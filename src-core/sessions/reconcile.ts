@@ -49,16 +49,16 @@ async function storeSpool({ spool, log }: CorePorts, { intake }: Parts): Promise
 async function freeUnheld({ storage, log }: CorePorts, { committer }: Parts): Promise<void> {
   const held = await storage.rows({
     table: 'session',
-    where: { state: ['starting', 'working', 'waiting', 'resuming'] },
+    where: { state: ['starting', 'working', 'waiting', 'resuming', 'parking'] },
   })
   for (const { id, state, leaseId } of held) {
-    if (state === 'resuming' && leaseId === null) continue
+    if ((state === 'resuming' || state === 'parking') && leaseId === null) continue
     log.warn('a session claims an agent that it does not have', { session: id, state })
     await committer.transact(async (read, now) => {
       const facts = await loadFacts(read, id)
       if (facts === undefined) return accept({ change: null, answer: null })
       const draft = new SessionDraft(facts, now)
-      draft.move('resuming', RESTARTED.detail)
+      if (state !== 'parking') draft.move('resuming', RESTARTED.detail)
       draft.set({
         leaseId: null,
         agent: null,

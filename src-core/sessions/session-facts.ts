@@ -7,7 +7,8 @@ export async function loadFacts(read: Reader, id: string): Promise<SessionFacts 
   const session = await read.row('session', id)
   if (session === undefined) return undefined
   const ticket = await read.row('ticket', session.ticketId)
-  if (ticket === undefined) return undefined
+  const project = await read.row('project', session.projectId)
+  if (ticket === undefined || project === undefined) return undefined
   const sessionId = session.id
   const [inputs, requests, questions]: [InputRow[], RequestRow[], QuestionRow[]] =
     await Promise.all([
@@ -25,6 +26,7 @@ export async function loadFacts(read: Reader, id: string): Promise<SessionFacts 
     session,
     lastSeq: session.lastSeq,
     ticket,
+    window: project.window,
     inputs: inputs.sort((a, b) => a.position - b.position),
     requests,
     questions,

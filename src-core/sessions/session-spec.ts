@@ -4,10 +4,11 @@ import { parseDuration } from '../../src-shared/duration.ts'
 import type { DeliveryId } from '../../src-shared/ids.ts'
 import type { Settings } from '../../src-shared/settings.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
+import { isKeptOnly } from '../decide/kept-work.ts'
 import type { SessionFacts } from '../decide/session-draft.ts'
 import { openCalls } from '../decide/turn-cut.ts'
 import type { Paths, Texts } from '../ports.ts'
-import type { InputRow, LeaseRow, ProjectRow } from '../storage/rows.ts'
+import type { InputRow, LeaseRow, ProjectRow, SessionRow } from '../storage/rows.ts'
 import { sessionPrompt } from './prompt.ts'
 
 type Spec = z.infer<typeof SessionSpec>
@@ -18,11 +19,13 @@ export type SpecFacts = {
   project: ProjectRow
   /** The events of the session's last turn. */
   turnEvents: readonly TimelineEvent[]
+  /** The data key where something of the session is sealed with it; null otherwise. */
+  key: string | null
 }
 
 /** Everything that an agent needs to run the session, also what it must know to bring it back. */
 export function buildSpec(
-  { facts, lease, project, turnEvents }: SpecFacts,
+  { facts, lease, project, turnEvents, key }: SpecFacts,
   paths: Paths,
   settings: Settings,
   texts: Texts,
@@ -53,10 +56,28 @@ export function buildSpec(
     permission: session.permission,
     grants: [...session.grants],
     prompt: sessionPrompt(texts.skill, project),
-    task: 'run',
-    parked: null,
+    task: session.state === 'parking' ? 'park' : 'run',
+    parked: key === null ? null : parkedOf(session, key, paths),
     resume: lease.token === 1 ? null : resumeFacts(facts, turnEvents),
   }
+}
+
+/** What is to be restored first; nothing where its workspace is there. */
+function parkedOf(
+  { id, parked, conversation }: SessionRow,
+  key: string,
+  paths: Paths,
+): Spec['parked'] {
+  if (parked === null || !isKeptOnly({ parked })) return null
+  const { work } = parked
+  // The state of a conversation that is lost is not tried again.
+  const state = work.state?.conversation === conversation ? work.state : null
+  return { work: { ...work, state, files: [...work.files] }, key, keptDir: paths.kept(id) }
+}
+
+/** Whether an agent that runs the session needs the data key. */
+export function needsKey({ state, parked }: Pick<SessionRow, 'state' | 'parked'>): boolean {
+  return state === 'parking' || isKeptOnly({ parked })
 }
 
 /** Milliseconds; null for none. `now` gives a setup no time to run and is taken as the shortest limit. */

@@ -307,13 +307,13 @@ test('a conversation that is lost is followed by a new one, which is told the ti
     code: 'runtime.conversation-lost',
     message: 'The conversation cannot be resumed.',
   })
-  await inState(core, ticket.key, 'failed')
-  await core.client.sessions.send({ ref: ticket.key, text: 'go on' })
   await until('a third start', () => agent.heard('session.start').length === 3)
+  await core.client.sessions.send({ ref: ticket.key, text: 'go on' })
   expect(agent.spec().resume).toMatchObject({ conversation: null, turn: 1, turnCut: false })
   agent.ready()
   const [, anew] = await deliveries(agent, 2)
-  expect(anew?.text).toMatch(/lost.*\n\nAdd a button\n\nIt says hello\.\n\ngo on$/)
+  expect(anew?.text).toMatch(/lost.*\n\n# The ticket\n\nAdd a button\n\nIt says hello\.\n\n/)
+  expect(anew?.text).toMatch(/# What happened so far\n\n- The person: Add a button[^]*\n\ngo on$/)
 })
 
 test('what the runtime certainly did not take is delivered again, under another id', async () => {

@@ -5,7 +5,7 @@ import type { Committed } from '../commit/committer.ts'
 import { changeOf, type Tell } from '../decide/change.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { CorePorts } from '../ports.ts'
-import { countingIds, type Logged } from '../testing/test-core.ts'
+import { countingIds, type Logged, TEST_KEY } from '../testing/test-core.ts'
 import { until } from '../testing/until.ts'
 import { Tells } from './tells.ts'
 
@@ -41,8 +41,11 @@ test('a message that cannot be sent does not hold up those after it', async () =
     {
       log: { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') },
       storage: { blob: async () => 'data' } as unknown as CorePorts['storage'],
+      key: async () => TEST_KEY,
+      paths: { kept: () => '/kept' } as unknown as CorePorts['paths'],
     },
     fleet as unknown as Fleet,
+    async () => undefined,
   )
   const tell = [tellOf('bad', true), tellOf('second', true), tellOf('third', false)]
   tells.committed({ wanted: changeOf({ tell }) } as Committed)

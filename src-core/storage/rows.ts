@@ -82,7 +82,13 @@ export type TicketRow = {
 }
 
 /** One parking, from its beginning until it is stored or refused. */
-export type ParkSaga = { id: string; why: ParkReason; fast: boolean }
+export type ParkSaga = {
+  id: string
+  why: ParkReason
+  fast: boolean
+  /** Somebody wants it back: it is, as soon as it is parked. */
+  resumes: boolean
+}
 
 /** What is kept of a session that was parked. */
 export type KeptWork = {
@@ -129,6 +135,8 @@ export type SessionRow = {
   turnStartedAt: Instant | null
   /** The last turn was cut, and the runtime has not been told yet. */
   turnCut: boolean
+  /** What else the runtime is to be told before the next input; null for nothing. */
+  preface: string | null
   /** Finish, stop or interrupt was asked for and is not done yet. */
   pending: 'interrupt' | 'stop' | 'finish' | null
   /** What a person allowed for the rest of the session. */

@@ -138,6 +138,7 @@ export const sessionRow = (ticket: TicketRow, parts: Partial<SessionRow> = {}): 
   turn: 0,
   turnStartedAt: null,
   turnCut: false,
+  preface: null,
   pending: null,
   grants: [],
   progress: null,

@@ -74,6 +74,7 @@ const columns: { readonly [T in TableName]: Columns<T> } = {
     turn: 'integer',
     turnStartedAt: 'text',
     turnCut: 'boolean',
+    preface: 'text',
     pending: 'text',
     grants: 'json',
     progress: 'json',

@@ -35,6 +35,7 @@ test('version 4 gets online windows and kept work; a session that was there has 
     saga: null,
     parked: null,
     wakes: false,
+    preface: null,
     version: 1,
     change: 1,
     lastSeq: 7,
@@ -44,9 +45,10 @@ test('version 4 gets online windows and kept work; a session that was there has 
     window: '90s',
     parkAt: '2026-11-29T13:00:00.000Z',
     parkFrom: '2026-11-29T12:50:00.000Z',
-    saga: { id: 'saga-1', why: 'window' as const, fast: false },
+    saga: { id: 'saga-1', why: 'window' as const, fast: false, resumes: true },
     parked: keptWork(),
     wakes: true,
+    preface: 'Somebody moved the branch.',
   }
   await storage.commit(commitOf({ puts: [{ table: 'session', row }] }))
   expect(await storage.row('session', world.session.id)).toMatchObject(row)

@@ -8,6 +8,6 @@ export function parking(db: Database): void {
     ALTER TABLE session ADD COLUMN saga TEXT;
     ALTER TABLE session ADD COLUMN parked TEXT;
     ALTER TABLE session ADD COLUMN wakes INTEGER NOT NULL DEFAULT 0;
-    CREATE INDEX session_park_at ON session (park_at) WHERE park_at IS NOT NULL;
+    ALTER TABLE session ADD COLUMN preface TEXT;
   `)
 }

@@ -1,0 +1,34 @@
+import type { ParkReason } from '../../src-shared/parking.ts'
+import type { KeptWork, SessionRow } from '../storage/rows.ts'
+import { KEPT_REMOVE } from './change.ts'
+import type { SessionDraft } from './session-draft.ts'
+
+/** Why a session parks, for people. */
+export const parkReasons: Readonly<Record<ParkReason, string>> = {
+  window: 'nobody answered within its online window',
+  person: 'parked by a person',
+  drain: 'its agent was drained',
+}
+
+/** Whether what is kept of the session is all that there is of its work. */
+export function isKeptOnly({ parked }: Pick<SessionRow, 'parked'>): boolean {
+  return parked !== null && !parked.restored
+}
+
+/** Why a session is parked, with what is still to be done for it. */
+export function parkedReason({ why, work }: Pick<KeptWork, 'why' | 'work'>): string {
+  const { notPushed } = work
+  return notPushed === null
+    ? parkReasons[why]
+    : `${parkReasons[why]}; its branch is not pushed yet: ${notPushed.message}`
+}
+
+/** Files of the session that nobody needs any more; null: all of them. */
+export function removeKept(draft: SessionDraft, names: readonly string[] | null): void {
+  const session = draft.session.id
+  draft.outbox({
+    id: names === null ? `kept ${session}` : `kept ${session} ${names.join(' ')}`,
+    effect: KEPT_REMOVE,
+    data: { session, names },
+  })
+}

@@ -1,0 +1,143 @@
+import type { AgentItem } from '../../src-shared/agent-wire.ts'
+import { InputId, type Instant, type LeaseId } from '../../src-shared/ids.ts'
+import type { ParkReason } from '../../src-shared/parking.ts'
+import type { Refusal } from '../../src-shared/refusal.ts'
+import type { Ids } from '../ports.ts'
+import { GO_ON } from '../sessions/prompt.ts'
+import type { KeptWork, ParkSaga, SessionRow } from '../storage/rows.ts'
+import { tellRefused } from './finishing.ts'
+import { parkedReason, parkReasons, removeKept } from './kept-work.ts'
+import { loseRuntime } from './requests.ts'
+import type { SessionDraft } from './session-draft.ts'
+import { bringBack } from './tickets.ts'
+
+/** Which agents are drained now: none, that of the session, or every one. */
+export type Drained = 'none' | 'own' | 'all'
+
+type Why = { why: ParkReason; fast?: boolean }
+
+const HINT = 'Answer it or send a message: any agent goes on with it.'
+
+/** The agent that holds the session settles it, keeps everything, and lets go. */
+export function beginPark(draft: SessionDraft, lease: LeaseId, why: Why, ids: Ids): void {
+  begin(draft, why, ids)
+  tellPark(draft, lease)
+}
+
+/** What an earlier lease left on disk is kept by the next agent, without a runtime. */
+export function parkUnheld(draft: SessionDraft, why: Why, ids: Ids): void {
+  begin(draft, why, ids)
+  draft.set({ queuedAt: draft.now })
+}
+
+function begin(draft: SessionDraft, { why, fast = false }: Why, ids: Ids): void {
+  draft.set({ pending: null, saga: { id: ids.uuid(), why, fast, resumes: false } })
+  draft.move('parking', parkReasons[why])
+}
+
+/** There is no time left: what is still being done is to be done in the fast way. */
+export function hurry(draft: SessionDraft): void {
+  const { saga, leaseId } = draft.session
+  if (saga === null || saga.fast) return
+  draft.set({ saga: { ...saga, fast: true } })
+  if (leaseId !== null) tellPark(draft, leaseId)
+}
+
+function tellPark(draft: SessionDraft, lease: LeaseId): void {
+  const order = parkOrder(draft.session, lease)
+  if (order !== null) draft.tell(order)
+}
+
+/** What an agent is told to park a session, but for the key and the folder; null when it is not being parked. */
+export function parkOrder({ id, saga, parked }: SessionRow, lease: LeaseId) {
+  if (saga === null) return null
+  const kept = [...(parked?.work.files ?? [])]
+  return {
+    type: 'session.park' as const,
+    lease,
+    session: id,
+    saga: saga.id,
+    kept,
+    fast: saga.fast,
+  }
+}
+
+/**
+ * Everything of the session is kept and verified: from now on the agent may remove the workspace. What came meanwhile
+ * brings it back at once, but not while every agent is drained.
+ */
+export function storeParked(
+  draft: SessionDraft,
+  { work }: Extract<AgentItem, { type: 'parked' }>,
+  drained: Drained,
+  ids: Ids,
+): void {
+  for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
+  loseRuntime(draft, ids)
+  const { saga, parked: before, pushedCommit, wakes } = draft.session
+  const why = saga?.why ?? 'drain'
+  if (before !== null) removeOthers(draft, before, work.files)
+  if (draft.session.state !== 'parking') draft.move('parking')
+  draft.set({
+    parked: { why, at: draft.now, work, restored: false },
+    saga: null,
+    pending: null,
+    queuedAt: null,
+    pushedCommit: work.pushed ? work.commit : pushedCommit,
+  })
+  draft.move('parked', parkedReason({ why, work }), HINT)
+  const goesOn = saga?.resumes === true || draft.queued.length > 0 || wakes
+  if (!goesOn) draft.ticketStatus('Waiting for answer')
+  else if (drained === 'all') draft.set({ wakes: true })
+  else bringBack(draft, draft.now)
+}
+
+function removeOthers(
+  draft: SessionDraft,
+  { work }: KeptWork,
+  files: KeptWork['work']['files'],
+): void {
+  const current = new Set(files.map(({ name }) => name))
+  const names = work.files.flatMap(({ name }) => (current.has(name) ? [] : [name]))
+  if (names.length > 0) removeKept(draft, names)
+}
+
+/** It could not be parked: it goes on as it was, and is not parked by itself in this wait again. */
+export function refusePark(
+  draft: SessionDraft,
+  refusal: Refusal,
+  drained: Drained,
+  at: Instant = draft.now,
+): void {
+  tellRefused(draft, refusal, at)
+  const { leaseId, turnStartedAt, wakes } = draft.session
+  draft.set({ saga: null, parkAt: null, parkFrom: draft.now })
+  draft.move(turnStartedAt === null ? 'waiting' : 'working', refusal.message, refusal.hint)
+  if (drained === 'none') draft.set({ wakes: false })
+  // It has to be free all the same; the workspace stays where it is.
+  else if (leaseId !== null) {
+    draft.set({ wakes })
+    draft.tell({ type: 'session.release', lease: leaseId })
+  }
+}
+
+/** What a turn that was interrupted for a drain has to say when it goes on. */
+export function wakesUp(saga: ParkSaga | null): boolean {
+  return saga?.why === 'drain'
+}
+
+/** The session runs again in a workspace of its own, and is told to go on where nobody says anything else. */
+export function storeRestored(draft: SessionDraft, ids: Ids): void {
+  const { parked, wakes } = draft.session
+  if (parked !== null && !parked.restored) draft.set({ parked: { ...parked, restored: true } })
+  if (!wakes) return
+  draft.set({ wakes: false })
+  if (draft.queued.length > 0) return
+  draft.queue({
+    id: InputId.parse(ids.uuid()),
+    sessionId: draft.session.id,
+    inputKind: 'message',
+    text: GO_ON,
+    author: 'ballet',
+  })
+}

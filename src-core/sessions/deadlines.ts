@@ -1,0 +1,205 @@
+import type { Instant } from '../../src-shared/ids.ts'
+import { accept } from '../../src-shared/refusal.ts'
+import type { Committed, Committer } from '../commit/committer.ts'
+import { ATTEND_MS, NO_DEADLINE } from '../decide/online-window.ts'
+import { beginPark, parkUnheld } from '../decide/parking.ts'
+import { SessionDraft, type SessionFacts } from '../decide/session-draft.ts'
+import { DEADLINE_TICK_MS, RETRY_MS } from '../limits.ts'
+import type { CorePorts } from '../ports.ts'
+import type { SessionRow } from '../storage/rows.ts'
+import type { LiveIndex } from './live-index.ts'
+import { loadFacts } from './session-facts.ts'
+
+/** A timer that is later than this, and a clock that differs by more from what it should be, are no accidents. */
+const JUMP_MS = 10_000
+
+/** A deadline as this run of the host knows it; all in milliseconds. */
+type Entry = {
+  parkAt: Instant
+  /** By the clock that goes on while the machine sleeps, and that nobody sets. */
+  due: number
+  /** How long the machine was awake in this wait, and up to when that is counted. */
+  awake: number
+  countedTo: number
+  /** No session parks that was awake for less: its people had no chance. */
+  chance: number
+  busy: boolean
+}
+
+type Ports = Pick<CorePorts, 'clock' | 'ids' | 'log'>
+
+/**
+ * Parks what nobody answered in time. The rows are the timers: they survive a restart. A clock that is set moves them,
+ * and a machine that slept parks what is due when it wakes, but gives people a moment where they had none.
+ */
+export class Deadlines {
+  readonly #ports: Ports
+  readonly #committer: Committer
+  readonly #index: LiveIndex
+  readonly #entries = new Map<string, Entry>()
+  /** Of the projects, by id. */
+  readonly #windows = new Map<string, string>()
+  /** By how much the clock on the wall is ahead of the one that nobody sets. */
+  #wallAhead = 0
+  #planned = 0
+  #cancel: (() => void) | null = null
+  #stopped = false
+
+  constructor(ports: Ports, parts: { committer: Committer; index: LiveIndex }) {
+    this.#ports = ports
+    this.#committer = parts.committer
+    this.#index = parts.index
+  }
+
+  begin(): void {
+    this.#wallAhead = this.#wallNow() - this.#ports.clock.sinceBoot()
+    for (const { id, window } of this.#index.projects) this.#windows.set(id, window)
+    for (const row of this.#index.sessions) this.#see(row)
+    this.#plan()
+  }
+
+  committed({ rows, deletes }: Committed): void {
+    for (const each of rows) {
+      if (each.table === 'session') this.#see(each.row)
+      if (each.table === 'project') this.#projectChanged(each.row)
+    }
+    for (const { table, id } of deletes) {
+      if (table === 'session') this.#entries.delete(id)
+      if (table === 'project') this.#windows.delete(id)
+    }
+    this.#plan()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#cancel?.()
+  }
+
+  #see({ id, parkAt }: Pick<SessionRow, 'id' | 'parkAt'>): void {
+    const known = this.#entries.get(id)
+    if (parkAt === null) {
+      this.#entries.delete(id)
+      return
+    }
+    if (known?.parkAt === parkAt) return
+    const { clock } = this.#ports
+    const left = Date.parse(parkAt) - this.#wallNow()
+    this.#entries.set(id, {
+      parkAt,
+      due: clock.sinceBoot() + left,
+      awake: known?.awake ?? 0,
+      countedTo: known?.countedTo ?? clock.monotonic(),
+      chance: known?.chance ?? Math.min(ATTEND_MS, Math.max(0, left)),
+      busy: false,
+    })
+  }
+
+  /** What waits now of a project with another window waits so long from now on. */
+  #projectChanged({ id, window }: { id: string; window: string }): void {
+    const before = this.#windows.get(id)
+    this.#windows.set(id, window)
+    if (before === undefined || before === window) return
+    for (const row of this.#index.sessions) {
+      if (row.projectId !== id || row.window !== null) continue
+      this.#change(row.id, row.parkAt, (draft) => draft.set(NO_DEADLINE))
+    }
+  }
+
+  #plan(): void {
+    this.#cancel?.()
+    this.#cancel = null
+    if (this.#stopped || this.#entries.size === 0) return
+    const now = this.#ports.clock.sinceBoot()
+    const waits = [...this.#entries.values()].map(({ due, busy }) =>
+      busy ? RETRY_MS : Math.max(0, due - now),
+    )
+    this.#planned = Math.min(DEADLINE_TICK_MS, ...waits)
+    this.#cancel = this.#ports.clock.after(this.#planned, () => this.#tick())
+  }
+
+  #tick(): void {
+    this.#cancel = null
+    const { clock } = this.#ports
+    const now = clock.sinceBoot()
+    const ahead = this.#wallNow() - now
+    const isSet = Math.abs(ahead - this.#wallAhead) > JUMP_MS
+    if (isSet) this.#wallAhead = ahead
+    for (const [id, entry] of this.#entries) {
+      this.#count(entry)
+      if (entry.busy) continue
+      if (entry.due <= now) this.#due(id, entry)
+      else if (isSet) this.#move(id, entry, entry.due - now)
+    }
+    this.#plan()
+  }
+
+  /** On some systems the monotonic clock goes on while the machine sleeps; its timers do not. */
+  #count(entry: Entry): void {
+    const now = this.#ports.clock.monotonic()
+    entry.awake += Math.min(now - entry.countedTo, this.#planned + JUMP_MS)
+    entry.countedTo = now
+  }
+
+  #due(id: string, entry: Entry): void {
+    if (entry.awake < entry.chance) {
+      this.#move(id, entry, entry.chance)
+      return
+    }
+    this.#change(id, entry.parkAt, (draft) => {
+      const { leaseId, state } = draft.session
+      const why = { why: 'window' as const }
+      if (leaseId === null) parkUnheld(draft, why, this.#ports.ids)
+      // One that is being brought back is parked when it waits again.
+      else if (state !== 'resuming') beginPark(draft, leaseId, why, this.#ports.ids)
+    })
+  }
+
+  /** The deadline is so far away, by the clock on the wall as it goes now. */
+  #move(id: string, { parkAt }: Entry, ms: number): void {
+    this.#change(id, parkAt, (draft) => {
+      const at = new Date(this.#wallNow() + ms).toISOString()
+      draft.set({ parkAt: at, parkFrom: at })
+    })
+  }
+
+  /** Of a session that still has the deadline; what cannot be stored is tried again with the next tick. */
+  #change(id: string, parkAt: Instant | null, change: (draft: SessionDraft) => void): void {
+    const entry = this.#entries.get(id)
+    if (entry !== undefined) entry.busy = true
+    this.#store(id, parkAt, change).then(
+      () => this.#settled(id, entry),
+      (error: unknown) => {
+        this.#ports.log.error('a deadline is not stored yet', { session: id, error })
+        this.#settled(id, entry)
+      },
+    )
+  }
+
+  async #store(
+    id: string,
+    parkAt: Instant | null,
+    change: (draft: SessionDraft) => void,
+  ): Promise<void> {
+    await this.#committer.transact(async (read, now) => {
+      const facts: SessionFacts | undefined = await loadFacts(read, id)
+      if (facts === undefined || facts.session.parkAt !== parkAt) {
+        return accept({ change: null, answer: null })
+      }
+      const draft = new SessionDraft(facts, now)
+      change(draft)
+      return accept({ change: draft.change(), answer: null })
+    })
+  }
+
+  #settled(id: string, entry: Entry | undefined): void {
+    if (entry === undefined || this.#entries.get(id) !== entry) return
+    entry.busy = false
+    // Nothing came of it: not at once again.
+    entry.due = Math.max(entry.due, this.#ports.clock.sinceBoot() + RETRY_MS)
+    this.#plan()
+  }
+
+  #wallNow(): number {
+    return Date.parse(this.#ports.clock.now())
+  }
+}

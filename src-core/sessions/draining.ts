@@ -1,0 +1,184 @@
+import type { AgentId } from '../../src-shared/ids.ts'
+import { accept } from '../../src-shared/refusal.ts'
+import type { Committed, Committer } from '../commit/committer.ts'
+import { beginPark, hurry } from '../decide/parking.ts'
+import { SessionDraft } from '../decide/session-draft.ts'
+import { bringBack } from '../decide/tickets.ts'
+import type { AgentSlot } from '../fleet/agent-slot.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import { RETRY_MS } from '../limits.ts'
+import type { CorePorts } from '../ports.ts'
+import type { LiveIndex } from './live-index.ts'
+import { loadFacts } from './session-facts.ts'
+
+export type DrainHow = {
+  /** How long a turn may go on, in milliseconds. */
+  graceMs: number
+  /** Nothing is pushed: it is kept here, and pushed later. */
+  fast: boolean
+}
+
+/** One agent's drain. */
+type Drain = { isGraceOver: boolean; fast: boolean; cancel: () => void }
+
+type Ports = Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage'>
+
+/**
+ * Frees agents that are to take no more sessions: a session that waits is parked at once, one that works when its turn
+ * ends or its grace is over; one that is just being brought back is let go of then, its workspace where it is.
+ */
+export class Draining {
+  readonly #ports: Ports
+  readonly #committer: Committer
+  readonly #index: LiveIndex
+  readonly #fleet: Fleet
+  readonly #drains = new Map<AgentId, Drain>()
+  readonly #busy = new Set<string>()
+  #stopped = false
+
+  constructor(ports: Ports, parts: { committer: Committer; index: LiveIndex; fleet: Fleet }) {
+    this.#ports = ports
+    this.#committer = parts.committer
+    this.#index = parts.index
+    this.#fleet = parts.fleet
+  }
+
+  /** Drains those that already leave, and lets the others of the list go; a second time with less grace. */
+  drain(slots: readonly AgentSlot[], how: DrainHow): void {
+    for (const slot of slots) {
+      this.#begin(slot.id, how)
+      if (!slot.leaves) slot.sendAway()
+    }
+    this.#look()
+  }
+
+  /** They take sessions again; what worked when it was parked for the drain goes on. */
+  async cancel(slots: readonly AgentSlot[]): Promise<void> {
+    for (const slot of slots) {
+      this.#forget(slot.id)
+      slot.takeBack()
+    }
+    await this.wake()
+  }
+
+  /** Places that go because the fleet is to be smaller; those that stay after all are drained no more. */
+  resized(how: DrainHow): void {
+    for (const slot of this.#fleet.slots) {
+      if (slot.isDraining && !this.#drains.has(slot.id)) this.#begin(slot.id, how)
+      else if (!slot.leaves) this.#forget(slot.id)
+    }
+    this.#look()
+  }
+
+  /** Brings back what a drain interrupted. */
+  async wake(): Promise<void> {
+    const where = { state: 'parked', wakes: true } as const
+    for (const { id } of await this.#ports.storage.rows({ table: 'session', where })) {
+      await this.#change(id, (draft) => {
+        if (draft.session.state === 'parked' && draft.session.wakes) bringBack(draft, draft.now)
+      })
+    }
+  }
+
+  committed({ rows }: Committed): void {
+    if (this.#drains.size > 0 && rows.some(({ table }) => table === 'session')) this.#look()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    for (const id of [...this.#drains.keys()]) this.#forget(id)
+  }
+
+  #begin(id: AgentId, { graceMs, fast }: DrainHow): void {
+    this.#forget(id)
+    const drain: Drain = { isGraceOver: graceMs <= 0, fast, cancel: () => undefined }
+    if (graceMs > 0) {
+      drain.cancel = this.#ports.clock.after(graceMs, () => {
+        drain.isGraceOver = true
+        this.#look()
+      })
+    }
+    this.#drains.set(id, drain)
+  }
+
+  #forget(id: AgentId): void {
+    this.#drains.get(id)?.cancel()
+    this.#drains.delete(id)
+  }
+
+  #look(): void {
+    if (this.#stopped) return
+    for (const slot of this.#fleet.slots) {
+      const drain = this.#drains.get(slot.id)
+      if (drain === undefined || !slot.leaves || slot.hold === null) continue
+      const session = this.#index.session(slot.hold.session)
+      if (session === undefined || session.leaseId !== slot.hold.lease) continue
+      const step = nextStep(session.state, session.pending, drain)
+      if (step === null || (step === 'hurry' && session.saga?.fast === true)) continue
+      void this.#carryOut(session.id, slot.hold.lease, step, drain)
+    }
+  }
+
+  async #carryOut(
+    session: string,
+    lease: NonNullable<AgentSlot['hold']>['lease'],
+    step: NonNullable<ReturnType<typeof nextStep>>,
+    drain: Drain,
+  ): Promise<void> {
+    const key = `${lease} ${step}`
+    if (this.#busy.has(key)) return
+    this.#busy.add(key)
+    try {
+      await this.#change(session, (draft) => {
+        const { leaseId, state, pending } = draft.session
+        if (leaseId !== lease || nextStep(state, pending, drain) !== step) return
+        if (step === 'park') {
+          beginPark(draft, lease, { why: 'drain', fast: drain.fast }, this.#ports.ids)
+        } else if (step === 'hurry') hurry(draft)
+        else this.#fleet.tell(lease, { type: 'session.release', lease })
+      })
+      // A release is told once; it is seen by the end of the lease.
+      if (step !== 'release') this.#busy.delete(key)
+    } catch (error) {
+      this.#ports.log.error('a drained session is not parked yet', { session, error })
+      this.#ports.clock.after(RETRY_MS, () => {
+        this.#busy.delete(key)
+        this.#look()
+      })
+    }
+  }
+
+  async #change(id: string, change: (draft: SessionDraft) => void): Promise<void> {
+    await this.#committer.transact(async (read, now) => {
+      const facts = await loadFacts(read, id)
+      if (facts === undefined) return accept({ change: null, answer: null })
+      const draft = new SessionDraft(facts, now)
+      change(draft)
+      const isSame = draft.session === facts.session
+      return accept({ change: isSame ? null : draft.change(), answer: null })
+    })
+  }
+}
+
+/** What is to be done with the session of a drained agent now; null: it comes to its end by itself. */
+function nextStep(
+  state: string,
+  pending: string | null,
+  { isGraceOver, fast }: Drain,
+): 'park' | 'hurry' | 'release' | null {
+  // What is being stopped or finished frees the agent too.
+  if (pending === 'stop' || pending === 'finish') return null
+  switch (state) {
+    case 'waiting':
+      return 'park'
+    case 'working':
+      return isGraceOver ? 'park' : null
+    case 'starting':
+    case 'resuming':
+      return isGraceOver ? 'release' : null
+    case 'parking':
+      return fast ? 'hurry' : null
+    default:
+      return null
+  }
+}
