@@ -45,6 +45,12 @@ async function asks(client: BalletClient, ...questions: Parameters<typeof ask>) 
   return session
 }
 
+/** From then on nothing shows the main window by itself. */
+const isPainted = ({ app }: DesktopApp) =>
+  waitFor('the window to be shown', () =>
+    app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.isVisible()),
+  )
+
 const isQuestion = ({ title }: ShownNotification) => title.includes(' asks · ')
 
 const checkPage = async ({ window }: DesktopApp) => {
@@ -59,6 +65,7 @@ test('a button of a notification answers the question without the main window', 
 }) => {
   const { desktop, client, bus } = await start(bench)
   const daemon = await startNotificationDaemon(bus.address)
+  await isPainted(desktop)
   await desktop.app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.minimize())
   const session = await asks(client, PLAIN)
   const shown = await daemon.waitFor('the question', isQuestion)
@@ -111,6 +118,7 @@ test('a click opens a small window that answers by keyboard, whatever the main w
 }) => {
   const { desktop, client, bus } = await start(bench)
   const daemon = await startNotificationDaemon(bus.address)
+  await isPainted(desktop)
   await desktop.app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.hide())
   const session = await asks(client, PLAIN, { question: 'And where?' })
   const first = await daemon.waitFor('the first', ({ body }) => body === 'Which limiter?')
@@ -183,7 +191,11 @@ test('nobody is told of what they look at, nor of a kind that is switched off', 
   const daemon = await startNotificationDaemon(bus.address)
   const session = await asks(client, PLAIN)
   const shown = await daemon.waitFor('the question', isQuestion)
-  await desktop.app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.focus())
+  // Said, not asked for: the windows of other tests take the focus of the one display from each other.
+  await desktop.app.evaluate(({ BrowserWindow }) => {
+    const [main] = BrowserWindow.getAllWindows()
+    BrowserWindow.getFocusedWindow = () => main ?? null
+  })
   await desktop.window.getByRole('treeitem', { name: new RegExp(session.ticket, 'u') }).click()
   await daemon.waitUntilGone(shown.id)
   const [question] = await client.questions.list({ session: session.id })
