@@ -140,6 +140,13 @@ test.each<[string, Partial<Session>]>([
   expect(endedNotice(fields)).toBeUndefined()
 })
 
+test('a stage that ended is one thing, also while its session parks and comes back', () => {
+  const keys = (['waiting', 'parking', 'parked', 'resuming', 'waiting'] as const).map(
+    (state) => endedNotice({ state, outcome: 'needs_review' })?.key,
+  )
+  expect(new Set(keys)).toEqual(new Set([`ended ${sessionId(1)} review 1`]))
+})
+
 test('each failure of a session is another thing', () => {
   const keyAt = (stateSince: string) => endedNotice({ state: 'failed', stateSince })?.key
   expect(keyAt('2026-11-29T10:00:00.000Z')).not.toBe(keyAt('2026-11-29T11:00:00.000Z'))

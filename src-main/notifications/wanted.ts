@@ -131,6 +131,14 @@ function saysItAll({ toolKind, title, input, inputBlob }: Request): boolean {
   }
 }
 
+/** Going from one of these to another makes no new end. */
+const BETWEEN_TURNS: ReadonlySet<Session['state']> = new Set([
+  'waiting',
+  'parking',
+  'parked',
+  'resuming',
+])
+
 type End = { mark: string; word: string; text: string }
 
 /** How a session's work ended, so that a person should know; `mark` differs for each end of a session. */
@@ -140,7 +148,7 @@ function endOf(session: Session): End | undefined {
   if (state === 'failed') {
     return { mark: `failed ${stateSince}`, word: 'failed', text: `${reason} ${hint}` }
   }
-  if (turnStartedAt !== null || (state !== 'waiting' && state !== 'parked')) return undefined
+  if (turnStartedAt !== null || !BETWEEN_TURNS.has(state)) return undefined
   if (outcome === 'needs_review') {
     return { mark: `review ${turn}`, word: 'wants a review', text: '' }
   }
