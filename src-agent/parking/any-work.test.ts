@@ -115,20 +115,6 @@ it.each(Array.from({ length: ROUNDS }, (_, round) => SEED + round))(
     const parked = await scene.park({ keep: true })
     expect(await scene.seen(), told.join('\n')).toEqual(before)
     await removeWorkspace(sample.dataDir, work)
-    if (process.env.DBG)
-      console.log(
-        'DIST',
-        seed,
-        parked.snapshot.workInProgress,
-        parked.snapshot.reasons.length,
-        before.status.length,
-        before.stashes.length,
-        before.intentToAdd.length,
-        before.emptyFolders.length,
-        parked.snapshot.aside.length,
-        before.index.filter((l) => /^[hsS]/.test(l)).length,
-        before.refs.length,
-      )
     const plan = await scene.elsewhere(parked)
     await scene.restore(plan, parked.work)
     const after = await scene.seen(plan.workspaceDir)

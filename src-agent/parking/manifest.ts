@@ -9,6 +9,10 @@ const VERSION = 1
 const Paths = z.array(z.string())
 const Commit = z.string().regex(/^[0-9a-f]{40,64}$/)
 
+/** As git writes it: a file, a program, a symbolic link. */
+export const FileMode = z.enum(['100644', '100755', '120000'])
+export type FileMode = z.infer<typeof FileMode>
+
 /** What the two commits of a snapshot cannot hold themselves. */
 export const SnapshotManifest = z.object({
   version: z.literal(VERSION),
@@ -30,7 +34,7 @@ export const SnapshotManifest = z.object({
   refs: z.array(z.object({ name: z.string(), commit: Commit })),
   /** Newest first. */
   stashes: z.array(z.object({ commit: Commit, message: z.string() })),
-  intentToAdd: z.array(z.object({ path: z.string(), program: z.boolean() })),
+  intentToAdd: z.array(z.object({ path: z.string(), mode: FileMode })),
   assumeUnchanged: Paths,
   skipWorktree: z.array(z.object({ path: z.string(), absent: z.boolean() })),
   raw: Paths,

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, rmdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { GIT_LIMITS, type Git, type GitOptions } from '../git/run.ts'
@@ -137,11 +137,13 @@ async function intendToAdd(
   const folder = join(gitDir, 'ballet-intended')
   await mkdir(folder)
   const paths: PathBytes[] = []
-  for (const { path: name, program } of entries) {
+  for (const { path: name, mode } of entries) {
     const path = safe(name)
     const [parent] = foldersAbove(path)
     if (parent !== undefined) await makeFolders(folder, parent)
-    await writeFile(absolutePath(folder, path), '', { mode: program ? 0o755 : 0o644 })
+    const file = absolutePath(folder, path)
+    if (mode === '120000') await symlink('.', file)
+    else await writeFile(file, '', { mode: mode === '100755' ? 0o755 : 0o644 })
     paths.push(path)
   }
   const args = [

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type Git, type GitOptions, gitFailure } from '../git/run.ts'
 import { copyIndex } from '../workspace/snapshot.ts'
 import { type Blob, hashFiles, hashWritten } from './conversions.ts'
+import { FileMode } from './manifest.ts'
 import { absolutePath, comparePaths, foldersAbove, joinList, type PathBytes } from './path-bytes.ts'
 import {
   type IndexEntry,
@@ -21,8 +22,8 @@ export type ScannedWork = {
   indexTree: string
   /** Tree of the files on the disk: tracked, and untracked but not ignored. */
   workTree: string
-  /** Entries of the index that are only intended to be added; whether they may be run as a program there. */
-  intentToAdd: readonly { path: PathBytes; program: boolean }[]
+  /** Entries of the index that are only intended to be added. */
+  intentToAdd: readonly { path: PathBytes; mode: FileMode }[]
   assumeUnchanged: readonly PathBytes[]
   skipWorktree: readonly { path: PathBytes; absent: boolean }[]
   /** Files of which git would write other bytes to the disk than the ones that are there. */
@@ -87,7 +88,7 @@ async function findIntentToAdd(
   const known = new Set(inTree)
   return empty
     .filter(({ path }) => !known.has(path))
-    .map(({ path, mode }) => ({ path, program: mode === '100755' }))
+    .map(({ path, mode }) => ({ path, mode: FileMode.parse(mode) }))
 }
 
 async function findSkipped(survey: Survey) {
@@ -179,7 +180,7 @@ async function readFiles(
     }
   }
   for (const path of untracked) take(path, null)
-  return decideBytes(git, survey, { files, infos, isDirty: isLooked }, options)
+  return decideBytes(git, survey, { files, infos }, options)
 }
 
 /**
@@ -203,19 +204,18 @@ async function decideBytes(
   found: {
     files: readonly WorkFile[]
     infos: ReadonlyMap<PathBytes, Stats>
-    isDirty: (path: PathBytes) => boolean
   },
   options: GitOptions,
 ): Promise<WorkFile[]> {
-  const { files, infos, isDirty } = found
+  const { files, infos } = found
   const asked = files.filter(({ path, mode }) => mode !== '120000' && conversions.smudged.has(path))
   if (asked.length === 0) return [...files]
   const blobs = (idOf: (file: WorkFile) => string): Blob[] =>
     asked.map((file) => {
       return { path: file.path, id: idOf(file), bytes: infos.get(file.path)?.size ?? 0 }
     })
-  const kept = (file: WorkFile) =>
-    file.entry === null || isDirty(file.path) ? file.rawId : file.entry.id
+  // By content alone, never by what git remembers of it: a proof must come to the same tree.
+  const kept = (file: WorkFile) => file.entry?.id ?? file.rawId
   const first = await hashWritten(git, blobs(kept), options)
   const second = await hashWritten(
     git,

@@ -156,7 +156,7 @@ async function makeManifest(
     version: 1,
     ...{ session: plan.session, ticket: plan.ticket, branch: plan.branch, base, head, own },
     ...(await readLocalRefs(git, plan)),
-    intentToAdd: work.intentToAdd.map(({ path, program }) => ({ path: nameOfPath(path), program })),
+    intentToAdd: work.intentToAdd.map(({ path, mode }) => ({ path: nameOfPath(path), mode })),
     assumeUnchanged: names(work.assumeUnchanged),
     skipWorktree: work.skipWorktree.map(({ path, absent }) => ({ path: nameOfPath(path), absent })),
     raw: names(work.raw),
