@@ -20,9 +20,18 @@ export async function killed(
   const pid = await waitFor('the pid', () => pidOf(bench, host, victim))
   const before = await processOf(pid)
   if (before === undefined) throw new Error(`No process ${pid}`)
+  const restarts = await restartsOf(host)
   process.kill(pid, 'SIGKILL')
   await waitFor('its end', async () => !(await isAlive(before)))
+  if (victim === 'the agent') {
+    // Until the host has seen it, its rows tell of the agent as it was.
+    await waitFor('the host to see it', async () => (await restartsOf(host)) > restarts)
+  }
   return host
+}
+
+async function restartsOf({ client }: HeadlessHost): Promise<number> {
+  return (await client.agents.list()).reduce((sum, agent) => sum + agent.restarts, 0)
 }
 
 async function pidOf(
