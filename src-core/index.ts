@@ -6,7 +6,14 @@ export { createHostLog } from './host/host-log.ts'
 export { makeFolder } from './host/make-folder.ts'
 export { type Host, type HostOptions, openHost } from './host/open-host.ts'
 export { logOutput } from './host/process-output.ts'
-export { systemClock } from './host/system.ts'
+export {
+  createQuitting,
+  type Holding,
+  hostDrain,
+  type Left,
+  type Quitting,
+} from './host/quitting.ts'
+export { systemClock, systemIds } from './host/system.ts'
 export { createWireChannel, type Wire, type WireChannel } from './host/wire-channel.ts'
 export type {
   AgentProcess,

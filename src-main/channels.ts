@@ -9,6 +9,7 @@ export const KEPT_TEXTS = 'ballet:kept-texts'
 export const KEEP_TEXTS = 'ballet:keep-texts'
 export const SHOWS_SESSIONS = 'ballet:shows-sessions'
 export const OPEN_SESSION = 'ballet:open-session'
+export const CANCEL_QUIT = 'ballet:cancel-quit'
 export const NOTIFICATIONS = 'ballet:notifications'
 
 /** Begins the argument that tells a window's preload what it was made with, as JSON. */

@@ -10,6 +10,7 @@ import { BUILT } from './built-files.ts'
 import { MENU, OPEN_SESSION } from './channels.ts'
 import { guardContents, refusePermissions } from './guard.ts'
 import { openKeptTexts } from './kept-texts.ts'
+import { createLeaving } from './leaving.ts'
 import { setMenu } from './menu.ts'
 import { createNotifying } from './notifying.ts'
 import { servePages } from './own-pages.ts'
@@ -18,8 +19,8 @@ import { createUtilityLauncher } from './utility-launcher.ts'
 import { bringToFront, load, openWindow } from './window.ts'
 import { createWindowPorts } from './window-ports.ts'
 
-/** Over what agents get to hand over what they have. */
-const CLOSE_LIMIT_MS = 15_000
+/** Over what agents get to hand over what they have; the shorter one where a system waits no longer than ten seconds. */
+const CLOSE_LIMIT_MS = { gently: 15_000, fast: 2_000 }
 
 export type DesktopOptions = { dataDir: string; version: string; demo: boolean }
 
@@ -37,6 +38,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   let hasRun = false
   let opening: Promise<void> = Promise.resolve()
   let closing: Promise<void> | undefined
+  let signals = 0
   /** Agents that start at the same time as the window's page take the processor from it. */
   let startAgents: () => void = () => undefined
   const mayStart = new Promise<void>((resolve) => {
@@ -54,8 +56,9 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   process.stdout.on('error', () => undefined)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (closing === undefined) app.quit()
+      if (signals === 0) leaving.quitFast()
       else endNow()
+      signals += 1
     })
   }
 
@@ -78,6 +81,21 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
     },
   })
 
+  const leaving = createLeaving({
+    version,
+    preload: BUILT.preload,
+    log,
+    host: async () => {
+      startAgents()
+      await opening
+      return host
+    },
+    close: (how) => {
+      closing ??= close(how)
+    },
+    goOn: () => show(),
+  })
+
   app.on('second-instance', (_event, _argv, _cwd, given) => {
     show()
     if (wantsDemo(given)) send('demo.run')
@@ -88,7 +106,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   })
   app.on('before-quit', (event) => {
     event.preventDefault()
-    closing ??= close()
+    leaving.quit()
   })
 
   app.whenReady().then(ready, (error: unknown) => {
@@ -131,6 +149,8 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
     window.on('closed', () => {
       window = undefined
     })
+    // Of Windows: the person logs out, or the system goes down.
+    window.on('session-end', () => leaving.quitFast())
   }
 
   function open(): void {
@@ -224,10 +244,10 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   }
 
   /** Lets the host end in order, within a limit, then ends the process. */
-  async function close(): Promise<void> {
+  async function close(how: 'gently' | 'fast'): Promise<void> {
     window?.setTitle('Ballet is stopping …')
     startAgents()
-    const timer = setTimeout(endNow, CLOSE_LIMIT_MS)
+    const timer = setTimeout(endNow, CLOSE_LIMIT_MS[how])
     try {
       await opening
       await notifying.end()

@@ -6,6 +6,7 @@ import {
   type WindowBridge,
 } from '../src-shared/window-bridge.ts'
 import {
+  CANCEL_QUIT,
   CHOOSE_FOLDER,
   CONNECT,
   KEEP_TEXTS,
@@ -65,6 +66,7 @@ const bridge: WindowBridge = {
     }
   },
   notifications: () => ipcRenderer.invoke(NOTIFICATIONS) as Promise<NotificationReport>,
+  cancelQuit: () => ipcRenderer.send(CANCEL_QUIT),
 }
 
 contextBridge.exposeInMainWorld('ballet', bridge)

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
-import { ANSWER_HASH } from '../src-shared/window-bridge.ts'
+import { ANSWER_HASH, QUIT_HASH } from '../src-shared/window-bridge.ts'
 import { runDemo } from './commands.ts'
 import { Guard } from './features/shell/guard.tsx'
 import { Shell } from './features/shell/shell.tsx'
@@ -13,6 +13,10 @@ import { RefusalNote } from './ui/refusal-note.tsx'
 
 const AnswerPage = lazy(() =>
   import('./features/inbox/answer-page.tsx').then(({ AnswerPage: page }) => ({ default: page })),
+)
+
+const QuitPage = lazy(() =>
+  import('./features/fleet/quit-page.tsx').then(({ QuitPage: page }) => ({ default: page })),
 )
 
 /** What the page is opened to answer; undefined: it is the whole window. */
@@ -57,6 +61,13 @@ function Window({ client }: { client: Client }) {
   const ready = useRecords((records) => records.cursor !== undefined) && hasKept
   const [answers] = useState(answersWhat)
   if (!ready) return <Start />
+  if (location.hash === QUIT_HASH) {
+    return (
+      <Suspense fallback={<Start />}>
+        <QuitPage />
+      </Suspense>
+    )
+  }
   if (answers === undefined) return <Whole client={client} />
   return (
     <Suspense fallback={<Start />}>

@@ -12,6 +12,9 @@ export const MENU_COMMANDS = [
   'session.interrupt',
   'session.stop',
   'session.finish',
+  'session.park',
+  'session.keep',
+  'session.resume',
   'palette.open',
   'inbox.open',
   'fleet.open',
@@ -30,6 +33,9 @@ export type ApplicationVersions = {
 
 /** Begins the hash of the window's page where it shows one question to answer and nothing else; its id follows. */
 export const ANSWER_HASH = '#answer/'
+
+/** The hash of the page that shows how far a quit is. */
+export const QUIT_HASH = '#quit'
 
 /** Whether and how desktop notifications are shown. */
 export type NotificationReport = {
@@ -79,4 +85,6 @@ export type WindowBridge = {
    */
   onOpenSession(listener: (id: string) => void): () => void
   notifications(): Promise<NotificationReport>
+  /** The application goes on after all; nothing happens where it does not quit. */
+  cancelQuit(): void
 }

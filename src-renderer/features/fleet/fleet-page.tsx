@@ -1,14 +1,27 @@
 import '../../sync/without-jit.ts'
+import { useState } from 'react'
 import { type Agent, AgentState } from '../../../src-shared/records.ts'
+import type { Refusal } from '../../../src-shared/refusal.ts'
 import { openPage } from '../../stores/layout.ts'
+import { useClient } from '../../sync/client.ts'
 import { useRecords, useSession } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
+import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { agentLook, agentWord, StateDot, sessionWord } from '../../ui/state-dot.tsx'
 import { agentNumber, bytes, counted } from '../../ui/words.ts'
+import { ParksIn } from '../session/parks-in.tsx'
 import { PaneHead } from '../shell/pane-head.tsx'
+import { drain, leaves } from './drain.ts'
+import { DrainingSession } from './draining-session.tsx'
 import { FleetSize } from './fleet-size.tsx'
 
-function AgentRow({ agent }: { agent: Agent }) {
+function AgentRow({
+  agent,
+  onDrain,
+}: {
+  agent: Agent
+  onDrain: (how: 'gently' | 'cancel') => void
+}) {
   const session = useSession(agent.session ?? undefined)
   const own = agentWord(agent)
   return (
@@ -19,7 +32,9 @@ function AgentRow({ agent }: { agent: Agent }) {
           <StateDot look={agentLook(agent)} />
           {own.word}
         </span>
-        {agent.state === 'draining' ? <div className="dim">ends when it is free</div> : null}
+        {agent.state === 'draining' ? (
+          <div className="dim">takes no more sessions; ends when it is free</div>
+        ) : null}
         {own.why === '' ? null : <div className="dim">{showControls(own.why)}</div>}
       </td>
       <td>
@@ -33,6 +48,11 @@ function AgentRow({ agent }: { agent: Agent }) {
           >
             {session.ticket} · {sessionWord(session)}
           </button>
+        )}
+        {session?.parkAt == null ? null : (
+          <div className="dim">
+            <ParksIn at={session.parkAt} />
+          </div>
         )}
       </td>
       <td className="num">{agent.memoryBytes === null ? '–' : bytes(agent.memoryBytes)}</td>
@@ -48,12 +68,86 @@ function AgentRow({ agent }: { agent: Agent }) {
         {agent.pid ?? '–'}
       </td>
       <td className="num">{agent.restarts}</td>
+      <td>
+        <button
+          type="button"
+          className="btn-link"
+          aria-label={
+            leaves(agent)
+              ? `Let agent ${agentNumber(agent.id)} take sessions again`
+              : `Drain agent ${agentNumber(agent.id)}`
+          }
+          onClick={() => onDrain(leaves(agent) ? 'cancel' : 'gently')}
+        >
+          {leaves(agent) ? 'take back' : 'drain'}
+        </button>
+      </td>
     </tr>
+  )
+}
+
+/** What is being parked because its agent is drained. */
+function Draining({ agents }: { agents: readonly Agent[] }) {
+  const sessions = useRecords((records) => records.sessions)
+  const held = agents.flatMap(({ state, session }) =>
+    state === 'draining' && session !== null ? (sessions.get(session) ?? []) : [],
+  )
+  if (held.length === 0) return null
+  return (
+    <section aria-label="Sessions that are drained">
+      <h3>
+        Draining <span className="faint">{held.length}</span>
+      </h3>
+      <ul className="quit-list">
+        {held.map((session) => (
+          <DrainingSession key={session.id} session={session} graceEnds={null} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** Parks all that runs, so that the machine can be left alone. */
+function DrainAll({
+  agents,
+  onDrain,
+}: {
+  agents: readonly Agent[]
+  onDrain: (how: 'gently' | 'now' | 'cancel') => void
+}) {
+  const away = agents.filter(leaves)
+  return (
+    <div className="page-acts">
+      {away.length === agents.length ? null : (
+        <button
+          type="button"
+          className="btn"
+          title="Parks every session, a working one when its turn ends or its grace is over"
+          onClick={() => onDrain('gently')}
+        >
+          Drain all
+        </button>
+      )}
+      {away.some(({ session }) => session !== null) ? (
+        <button type="button" className="btn" onClick={() => onDrain('now')}>
+          Interrupt now
+        </button>
+      ) : null}
+      {away.length === 0 ? null : (
+        <button type="button" className="btn" onClick={() => onDrain('cancel')}>
+          Take all back
+        </button>
+      )}
+    </div>
   )
 }
 
 /** The agents of this machine: what each does and what it takes. */
 export function FleetPage({ pane }: { pane: number }) {
+  const client = useClient()
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const say = (how: 'gently' | 'now' | 'cancel', agent?: Agent['id']) =>
+    void drain(client, how, agent).then(setRefusal)
   const agents = useRecords((records) => records.agents)
   const queued = useRecords((records) => {
     let count = 0
@@ -76,6 +170,10 @@ export function FleetPage({ pane }: { pane: number }) {
           {states} · {counted(queued, 'session')} waiting for an agent
         </p>
         <FleetSize />
+        <DrainAll agents={sorted} onDrain={say} />
+        {refusal === null ? null : (
+          <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />
+        )}
         <div className="table-scroll">
           <table className="table">
             <thead>
@@ -98,15 +196,19 @@ export function FleetPage({ pane }: { pane: number }) {
                 <th scope="col" className="num">
                   Restarts
                 </th>
+                <th scope="col">
+                  <span className="unseen">Drain</span>
+                </th>
               </tr>
             </thead>
             <tbody>
               {sorted.map((agent) => (
-                <AgentRow key={agent.id} agent={agent} />
+                <AgentRow key={agent.id} agent={agent} onDrain={(how) => say(how, agent.id)} />
               ))}
             </tbody>
           </table>
         </div>
+        <Draining agents={sorted} />
       </div>
     </>
   )

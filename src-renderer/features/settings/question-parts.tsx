@@ -147,6 +147,27 @@ export function AnswersPart({ settings }: { settings: Settings }) {
   )
 }
 
+export function DrainPart({ settings }: { settings: Settings }) {
+  const { refusal, change } = useChange()
+  return (
+    <Part
+      title="Drain and quit"
+      help="Every session is parked first: one that waits at once, one that works when its turn ends or this time is over."
+    >
+      <NumberField
+        label="Grace"
+        unit="seconds for a turn that runs"
+        value={settings.drainGraceSeconds}
+        least={0}
+        most={3_600}
+        step={1}
+        onSave={(seconds) => change({ drainGraceSeconds: Math.round(seconds) })}
+      />
+      {refusal === null ? null : <RefusalNote refusal={refusal} />}
+    </Part>
+  )
+}
+
 /** Whether anything shows notifications here; nothing where that is well or not known yet. */
 function NotificationState() {
   const [report, setReport] = useState<NotificationReport | null>(null)

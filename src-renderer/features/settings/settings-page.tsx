@@ -16,7 +16,7 @@ import { attempt } from '../session/actions.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { changeSettings, chooseTheme } from './change.ts'
 import { Part } from './part.tsx'
-import { AnswersPart, NotificationsPart, PlannerPart } from './question-parts.tsx'
+import { AnswersPart, DrainPart, NotificationsPart, PlannerPart } from './question-parts.tsx'
 
 const themeWord: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
 
@@ -275,6 +275,7 @@ export function SettingsPage({ pane }: { pane: number }) {
             >
               <FleetSize />
             </Part>
+            <DrainPart settings={settings} />
             <RuntimePart settings={settings} />
             <PlannerPart settings={settings} />
             <AnswersPart settings={settings} />
