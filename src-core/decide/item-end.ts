@@ -41,6 +41,8 @@ export function endLease(
   loseRuntime(draft, ids)
   const message = item.refusal?.message ?? ''
   const hint = item.refusal?.hint
+  // Once everything is kept it does not matter any more how the agent lets go.
+  if (draft.session.state === 'parked') return
   const outcome = item.outcome !== 'finished' && pending === 'stop' ? 'stopped' : item.outcome
   switch (outcome) {
     case 'finished':

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { refusalOf, startTestCore, type TestCore, withTicket } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
-import { inState, waiting, working } from '../testing/walks.ts'
+import { inState, letGo, waiting, working } from '../testing/walks.ts'
 
 const states = async ({ client }: TestCore) =>
   (await client.agents.list()).map(({ id, state }) => `${id} ${state}`)
@@ -39,15 +39,8 @@ test('of a smaller one idle agents end at once, and busy ones when their session
     value: expect.objectContaining({ agents: 1 }),
   })
 
-  // Its session goes on with it.
-  await core.client.sessions.send({ ref: ticket.key, text: 'one more' })
-  await until('the message', () => agent.heard('input.deliver').length === 2)
-  agent.beginTurn(2)
-  agent.endTurn(2)
-  await inState(core, ticket.key, 'waiting')
-  await core.client.sessions.finish({ ref: ticket.key })
-  await until('the finish', () => agent.heard('session.finish').length === 1)
-  agent.end('finished', false)
+  // Its session waits for a person: that needs no agent.
+  await letGo(core, ticket.key, agent)
   await untilStates(core, 'agent-1 busy')
   expect(agent.heard('shutdown')).toHaveLength(1)
   const waits = await withTicket(core, { title: 'Third' })

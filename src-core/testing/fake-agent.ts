@@ -12,6 +12,7 @@ import {
 } from '../../src-shared/agent-wire.ts'
 import type { Channel } from '../../src-shared/channel.ts'
 import type { AgentId, RequestId } from '../../src-shared/ids.ts'
+import type { ParkedWork } from '../../src-shared/parking.ts'
 import type { RuntimeCapabilities } from '../../src-shared/records.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
 import type { AgentProcess, Clock, Launcher } from '../ports.ts'
@@ -212,6 +213,26 @@ export class FakeAgent {
     this.item({ type: 'ended', outcome, kept, ...(refusal === undefined ? {} : { refusal }) })
   }
 
+  /** Has kept everything that it was told to keep; `end('parked', false)` follows when that is stored. */
+  park(work: Partial<ParkedWork> = {}): void {
+    const order = this.heard('session.park').at(-1)
+    if (order === undefined) throw new Error('the agent was not told to park')
+    this.item({
+      type: 'parked',
+      saga: order.saga,
+      work: {
+        commit: 'e'.repeat(40),
+        pushed: true,
+        notPushed: null,
+        files: [],
+        state: { conversation: 'conversation-1', runtimeVersion: '2.1.332', bytes: 5 },
+        aside: [],
+        snapshot: { manifest: 1 },
+        ...work,
+      },
+    })
+  }
+
   /** The process is gone. */
   die(reason = 'SIGKILL', code: number | null = null): void {
     this.#channel.close()
@@ -304,6 +325,18 @@ export const answerProbe: ProbeAnswer = (probe) => {
       return { kind: 'workspace.remove', removed: true }
     case 'planner':
       return undefined
+    case 'session.pack':
+      return { kind: 'session.pack', bytes: 1_000 }
+    case 'session.unpack':
+      return undefined
+    case 'branch.remove':
+      return { kind: 'branch.remove', commit: null }
+    case 'state.remove':
+      return { kind: 'state.remove', files: probe.conversations.length }
+    case 'things.find':
+      return { kind: 'things.find', things: [] }
+    case 'things.remove':
+      return { kind: 'things.remove', refusals: probe.things.map(() => null) }
     case 'park.push':
       return { kind: 'park.push', commit: probe.work.commit ?? 'd'.repeat(40) }
     case 'workspace.push':

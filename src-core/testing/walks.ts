@@ -1,7 +1,7 @@
 import type { SessionState } from '../../src-shared/records.ts'
 import type { FakeAgent } from './fake-agent.ts'
 import { type TestCore, withTicket } from './test-core.ts'
-import { until } from './until.ts'
+import { settle, until } from './until.ts'
 
 /** Waits until the newest session of a ticket is in a state; gives it. */
 export function inState({ client }: TestCore, ticket: string, state: SessionState) {
@@ -49,6 +49,34 @@ export async function parked(core: TestCore, title?: string) {
   return { ticket, agent }
 }
 
+/** A ticket whose session a person parked; its agent is free. */
+export async function keptAway(core: TestCore, work: Parameters<FakeAgent['park']>[0] = {}) {
+  const { ticket, agent } = await waiting(core)
+  await core.client.sessions.park({ ref: ticket.key })
+  await letGo(core, ticket.key, agent, work)
+  return { ticket, agent }
+}
+
+/** The agent does what it was told, and is free. */
+export async function letGo(
+  core: TestCore,
+  ticket: string,
+  agent: FakeAgent,
+  work: Parameters<FakeAgent['park']>[0] = {},
+) {
+  await until('the order to park', () => agent.heard('session.park').length > 0)
+  await stored(agent, () => agent.park(work))
+  await stored(agent, () => agent.end('parked', false))
+  return core.client.sessions.show({ ref: ticket })
+}
+
+/** Waits until what the agent says is stored. */
+export async function stored(agent: FakeAgent, say: () => void): Promise<void> {
+  const before = agent.heard('items.ack').length
+  say()
+  await until('what was said to be stored', () => agent.heard('items.ack').length > before)
+}
+
 /** Waits until the agent was told of so many deliveries. */
 export function deliveries(agent: FakeAgent, count: number) {
   return until(`${count} deliveries`, () => {
@@ -59,4 +87,16 @@ export function deliveries(agent: FakeAgent, count: number) {
 
 export async function timeline({ client }: TestCore, ticket: string) {
   return (await client.timeline.page({ session: ticket, limit: 1_000 })).events
+}
+
+/** Lets time pass in which every agent, or those that are given, show that they live. */
+export async function pass(core: TestCore, ms: number, living?: readonly FakeAgent[]) {
+  const STEP = 5_000
+  for (let left = ms; left > 0; left -= STEP) {
+    core.clock.turn(Math.min(STEP, left))
+    for (const fake of living ?? core.launcher.launched.map((launched) => launched.fake)) {
+      fake.heartbeat()
+    }
+    await settle(5)
+  }
 }
