@@ -16,8 +16,9 @@ export type InboxRecords = {
 /**
  * Everything that waits for a person, the most urgent first: urgent questions, requests and failures, questions,
  * sessions without a word, questions that are not urgent. Among alike ones what holds an agent comes before what does
- * not, then what waits longest. Assumptions come last: nothing waits for them. Of a session only what is to be decided
- * is there: none that waits for a word where it has asked, and none that is being stopped or finished.
+ * not, then what waits longest. Assumptions come last: nothing waits for them. Of a session, also
+ * of a parked one, only what is to be decided is there: none that waits for a word where it has asked, and none that is
+ * being stopped or finished.
  */
 export function inboxOf(
   records: InboxRecords,
@@ -58,9 +59,10 @@ export function inboxOf(
     add(sessions.get(request.session), 1, { kind: 'request', id, text: `${name}: ${title}`, since })
   }
   for (const session of sessions.values()) {
-    const { id, state, outcome, reason, stateSince: since, queuedInputs, pending } = session
+    const { id, state, outcome, reason, stateSince: since, queuedInputs, pending, parked } = session
     if (pending === 'stop' || pending === 'finish') continue
-    const waits = state === 'waiting' && queuedInputs === 0 && !asked.has(id)
+    const isParked = state === 'parked' && parked !== null && !parked.wakes
+    const waits = (state === 'waiting' || isParked) && queuedInputs === 0 && !asked.has(id)
     if (state === 'failed' || (waits && outcome === 'failed')) {
       add(session, 1, { kind: 'failed', id, text: reason || 'It failed.', since })
     } else if (waits) {

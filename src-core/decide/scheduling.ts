@@ -57,13 +57,13 @@ export function whyItWaits(
   if (maxSessions !== null && held >= maxSessions) {
     return {
       reason: `waits for an agent: ${held} of at most ${maxSessions} sessions of ${name} hold one`,
-      hint: `A session keeps its agent until it is finished or stopped: finish or stop one, or let ${name} have more.`,
+      hint: `A session that waits gives its agent back when it parks: park, finish or stop one, or let ${name} have more.`,
     }
   }
   if (fleet.hasIdle) return null
   return {
     reason: `waits for an agent: ${fleet.holding} of ${fleet.size} agents hold sessions`,
-    hint: 'A session keeps its agent until it is finished or stopped: finish or stop one, or set more agents.',
+    hint: 'A session that waits gives its agent back when it parks: park, finish or stop one, or set more agents.',
   }
 }
 

@@ -313,7 +313,9 @@ test('a conversation that is lost is followed by a new one, which is told the ti
   agent.ready()
   const [, anew] = await deliveries(agent, 2)
   expect(anew?.text).toMatch(/lost.*\n\n# The ticket\n\nAdd a button\n\nIt says hello\.\n\n/)
-  expect(anew?.text).toMatch(/# What happened so far\n\n- The person: Add a button[^]*\n\ngo on$/)
+  expect(anew?.text).toMatch(
+    /# What happened so far\n\n- The person: Add a button[\s\S]*\n\ngo on$/,
+  )
 })
 
 test('what the runtime certainly did not take is delivered again, under another id', async () => {

@@ -1,0 +1,227 @@
+import { expect, test } from 'vitest'
+import type { FakeAgent } from '../testing/fake-agent.ts'
+import { refusalOf, startTestCore, type TestCore, withTicket } from '../testing/test-core.ts'
+import { settle, until } from '../testing/until.ts'
+import {
+  deliveries,
+  inState,
+  keptAway,
+  letGo,
+  pass,
+  starting,
+  stored,
+  waiting,
+  working,
+} from '../testing/walks.ts'
+
+const MINUTE = 60_000
+
+const isTold = (agent: FakeAgent) => agent.heard('session.park').length > 0
+
+const states = async ({ client }: TestCore) =>
+  (await client.agents.list()).map(({ state }) => state).join(' ')
+
+const untilStates = (core: TestCore, wanted: string) =>
+  until(`the agents to be ${wanted}`, async () => (await states(core)) === wanted)
+
+test('a drain parks what waits at once, and what works at the end of its turn', async () => {
+  const core = await startTestCore({ agents: 3 })
+  const waits = await waiting(core)
+  const works = await working(core, 'Second')
+  await core.client.sessions.send({ ref: works.ticket.key, text: 'next' })
+  const answer = await core.client.agents.drain({})
+  expect(answer.map(({ state }) => state)).toEqual(['draining', 'draining', 'draining'])
+  await until('the order', () => isTold(waits.agent))
+  expect(isTold(works.agent)).toBe(false)
+  await letGo(core, waits.ticket.key, waits.agent)
+  await untilStates(core, 'offline draining offline')
+  // The end of the turn comes before what was queued.
+  works.agent.endTurn(1)
+  await until('the order', () => isTold(works.agent))
+  expect(works.agent.heard('input.deliver')).toHaveLength(1)
+  const parked = await letGo(core, works.ticket.key, works.agent)
+  expect(parked).toMatchObject({ state: 'parked', parked: { why: 'drain', wakes: true } })
+  await untilStates(core, 'offline offline offline')
+  const [agent] = await core.client.agents.list()
+  expect(agent?.reason).toContain('drained')
+  // Nobody takes anything.
+  const ticket = await withTicket(core, { title: 'Third' })
+  await pass(core, MINUTE)
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({ state: 'queued' })
+
+  await core.client.agents.drain({ how: 'cancel' })
+  expect(await core.client.sessions.show({ ref: waits.ticket.key })).toMatchObject({
+    state: 'parked',
+    parked: { wakes: false },
+  })
+  await core.launcher.holder(ticket.key)
+  const again = await until('the session to come back', () =>
+    core.launcher.holders(works.ticket.key).find((holder) => holder !== works.agent),
+  )
+  again.ready()
+  expect((await deliveries(again, 1))[0]?.text).toBe('next')
+})
+
+test('a turn is interrupted when its grace is over, and goes on by itself after the next start', async () => {
+  const first = await startTestCore({ agents: 1 })
+  await first.client.settings.edit({ drainGraceSeconds: 30 })
+  const { ticket, agent } = await working(first)
+  await first.client.agents.drain({ agent: 'agent-1' })
+  await pass(first, 25_000)
+  expect(isTold(agent)).toBe(false)
+  await pass(first, 10_000)
+  await until('the order', () => isTold(agent))
+  agent.endTurn(1, 'interrupted')
+  expect(await letGo(first, ticket.key, agent)).toMatchObject({
+    state: 'parked',
+    parked: { wakes: true },
+  })
+  expect((await first.client.tickets.show({ ref: ticket.key })).status).toBe('In progress')
+  expect(await first.client.inbox.list()).toEqual([])
+
+  const second = await first.restart()
+  const next = await second.launcher.holder(ticket.key)
+  next.ready()
+  expect((await deliveries(next, 1))[0]?.text).toContain('go on where you were')
+  next.beginTurn(2)
+  next.endTurn(2)
+  await inState(second, ticket.key, 'waiting')
+  // Once.
+  await settle()
+  expect(next.heard('input.deliver')).toHaveLength(1)
+})
+
+test('now does not wait for the end of the turn; fast tells the agent to hurry, also what parks already', async () => {
+  const core = await startTestCore({ agents: 2 })
+  const one = await working(core)
+  const two = await working(core, 'Second')
+  await core.client.agents.drain({ agent: 'agent-1', how: 'now' })
+  await until('the order', () => isTold(one.agent))
+  expect(one.agent.heard('session.park')).toMatchObject([{ fast: false }])
+  expect(isTold(two.agent)).toBe(false)
+  await core.client.agents.drain({ how: 'fast' })
+  await until('the orders', () => one.agent.heard('session.park').length === 2 && isTold(two.agent))
+  const [begun, again] = one.agent.heard('session.park')
+  expect(again).toMatchObject({ saga: begun?.saga, fast: true })
+  expect(two.agent.heard('session.park')).toMatchObject([{ fast: true }])
+  await core.client.agents.drain({ how: 'fast' })
+  await settle()
+  expect(one.agent.heard('session.park')).toHaveLength(2)
+})
+
+test('one drained agent’s work goes on with another one', async () => {
+  const core = await startTestCore({ agents: 2 })
+  const { ticket, agent } = await working(core)
+  await core.client.agents.drain({ agent: 'agent-1', how: 'now' })
+  await until('the order', () => isTold(agent))
+  agent.endTurn(1, 'interrupted')
+  await letGo(core, ticket.key, agent)
+  const other = await until('the other agent', () =>
+    core.launcher.holders(ticket.key).find((holder) => holder !== agent),
+  )
+  other.ready()
+  expect((await deliveries(other, 1))[0]?.text).toContain('go on where you were')
+  await untilStates(core, 'offline busy')
+  const unknown = core.client.agents.drain({ agent: 'agent-9' as never })
+  expect(await refusalOf(unknown)).toMatchObject({ code: 'agent.not-found' })
+  await core.client.agents.drain({ agent: 'agent-1', how: 'cancel' })
+  await untilStates(core, 'idle busy')
+})
+
+test('a session that cannot be parked is let go of, its workspace where it is', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  await core.client.agents.drain({})
+  await until('the order', () => isTold(agent))
+  const refusal = { code: 'workspace.too-large', message: 'It is too large.' }
+  agent.item({ type: 'refused', what: 'park', refusal })
+  await until('the release', () => agent.heard('session.release').length === 1)
+  await stored(agent, () => agent.end('released'))
+  const session = await core.client.sessions.show({ ref: ticket.key })
+  expect(session).toMatchObject({ state: 'resuming', agent: null, parked: null })
+  expect(session.workspace).not.toBeNull()
+  await untilStates(core, 'offline')
+})
+
+test('what is only being brought back is parked when it waits, or let go of after the grace', async () => {
+  const core = await startTestCore({ agents: 2 })
+  const ready = await starting(core)
+  const slow = await starting(core, 'Second')
+  await core.client.agents.drain({})
+  ready.agent.ready()
+  await until('the order', () => isTold(ready.agent))
+  expect(ready.agent.heard('input.deliver')).toEqual([])
+  expect(await letGo(core, ready.ticket.key, ready.agent)).toMatchObject({
+    parked: { wakes: true },
+  })
+  await pass(core, MINUTE + 5_000)
+  await until('the release', () => slow.agent.heard('session.release').length === 1)
+  expect(isTold(slow.agent)).toBe(false)
+  slow.agent.end('released')
+  await untilStates(core, 'offline offline')
+  expect(await core.client.sessions.show({ ref: slow.ticket.key })).toMatchObject({
+    state: 'resuming',
+  })
+})
+
+test('a host that dies while it drains brings back what worked, and parks what waited', async () => {
+  const first = await startTestCore({ agents: 2 })
+  const waits = await waiting(first)
+  const works = await working(first, 'Second')
+  await first.client.agents.drain({ how: 'now' })
+  await until('the orders', () => isTold(waits.agent) && isTold(works.agent))
+  const second = await first.restart()
+  const parks = await second.launcher.holder(waits.ticket.key)
+  expect(parks.spec()).toMatchObject({ task: 'park' })
+  const runs = await second.launcher.holder(works.ticket.key)
+  expect(runs.spec()).toMatchObject({ task: 'run', parked: null, resume: { turnCut: true } })
+  runs.ready()
+  const [delivery] = await deliveries(runs, 1)
+  expect(delivery).toMatchObject({
+    text: expect.stringContaining('go on where you were'),
+    preface: expect.stringContaining('cut off'),
+  })
+})
+
+test('a fleet that shrinks parks the sessions of the places that go', async () => {
+  const core = await startTestCore({ agents: 2 })
+  await working(core)
+  const { ticket, agent } = await working(core, 'Second')
+  await core.client.settings.edit({ agents: 1 })
+  await pass(core, 50_000)
+  expect(isTold(agent)).toBe(false)
+  await pass(core, 15_000)
+  await until('the order', () => isTold(agent))
+  agent.endTurn(1, 'interrupted')
+  expect(await letGo(core, ticket.key, agent)).toMatchObject({ state: 'resuming' })
+  await untilStates(core, 'busy')
+})
+
+test('a drained agent that dies is not launched again; what it held goes to another one', async () => {
+  const core = await startTestCore({ agents: 2 })
+  const { ticket, agent } = await waiting(core)
+  await core.client.agents.drain({ agent: 'agent-1' })
+  await until('the order', () => isTold(agent))
+  agent.die()
+  const other = await until('the other agent', () =>
+    core.launcher.holders(ticket.key).find((holder) => holder !== agent),
+  )
+  expect(other.spec().task).toBe('park')
+  await letGo(core, ticket.key, other)
+  await pass(core, MINUTE)
+  expect(await states(core)).toBe('offline idle')
+})
+
+test('an answer while everything is drained waits for the next start', async () => {
+  const first = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await keptAway(first)
+  await first.client.agents.drain({})
+  await untilStates(first, 'offline')
+  await first.client.sessions.send({ ref: ticket.key, text: 'go on' })
+  await settle()
+  expect(agent.heard('session.start')).toHaveLength(1)
+  const second = await first.restart()
+  const next = await second.launcher.holder(ticket.key)
+  next.ready()
+  expect((await deliveries(next, 1))[0]?.text).toBe('go on')
+})
