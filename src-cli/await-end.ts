@@ -7,9 +7,12 @@ import { readTimeline } from './follow.ts'
 
 const LOOK_AGAIN_MS = 150
 
-const DONE: Record<'finish' | 'stop', ReadonlySet<SessionState>> = {
+type Ending = 'finish' | 'stop' | 'park'
+
+const DONE: Record<Ending, ReadonlySet<SessionState>> = {
   finish: new Set(['finished']),
   stop: new Set(['parked', 'finished', 'cancelled']),
+  park: new Set(['parked']),
 }
 const OVER: ReadonlySet<SessionState> = new Set(['parked', 'failed', 'finished', 'cancelled'])
 
@@ -23,7 +26,7 @@ type Notice = Extract<EventBody, { kind: 'notice' }>
 export async function awaitEnd(
   { ask, world }: Pick<Context, 'ask' | 'world'>,
   session: Session,
-  what: 'finish' | 'stop',
+  what: Ending,
 ): Promise<Session> {
   const since = world.monotonic()
   const errors: Notice[] = []

@@ -1,5 +1,6 @@
 import type { Assumption, Question } from '../src-shared/questions.ts'
 import type { Agent, Input, Project, Request, Session, Ticket } from '../src-shared/records.ts'
+import { parkingFields } from './parking-fields.ts'
 import { plainText } from './plain-text.ts'
 import { questionFields } from './question-fields.ts'
 import { type Column, fields, table } from './table.ts'
@@ -207,6 +208,7 @@ const describe: { [K in RecordKind]: (record: Shown[K]) => (readonly [string, st
     ['conversation', session.conversation ?? ''],
     ['branch', session.branch],
     ['workspace', session.workspace ?? ''],
+    ...parkingFields(session),
     ['turns', String(session.turn)],
     ['queued inputs', String(session.queuedInputs)],
     ['events', String(session.lastSeq)],

@@ -4,6 +4,7 @@ import { addDemoCommand } from './commands/demo.ts'
 import { addHostCommands } from './commands/host.ts'
 import { addInboxCommands } from './commands/inbox.ts'
 import { addInputCommands } from './commands/input.ts'
+import { addParkingCommands } from './commands/parking.ts'
 import { addProjectCommands } from './commands/project.ts'
 import { addQuestionCommands } from './commands/question.ts'
 import { addRequestCommands } from './commands/request.ts'
@@ -76,6 +77,7 @@ function createProgram(world: World, isJson: boolean): Command {
   addTicketCommands(program, run)
   addSessionCommands(program, run)
   addSteeringCommands(program, run)
+  addParkingCommands(program, run)
   addInputCommands(program, run)
   addInboxCommands(program, run)
   addQuestionCommands(program, run)

@@ -10,6 +10,24 @@ export type TextOptions = {
   outputLines?: number
 }
 
+/** A step that only begins says nothing yet: it is told with its duration when it is over. */
+function describeStep({
+  kind,
+  step,
+  status,
+  durationMs,
+  detail,
+}: Extract<EventBody, { kind: 'park.step' | 'resume.step' }>): TextLine[] {
+  if (status === 'started') return []
+  const time = durationMs === undefined ? '' : ` · ${seconds(durationMs)}`
+  const why = detail === undefined ? '' : `: ${oneLine(detail)}`
+  const saga = kind === 'park.step' ? 'park' : 'resume'
+  const failed = status === 'failed' ? ' failed' : ''
+  return [
+    line(`── ${saga} ${oneLine(step)}${failed}${time}${why}`, failed === '' ? 'quiet' : 'bad'),
+  ]
+}
+
 /** An event as people read it, without its number and time; empty for what says nothing more. */
 export function describeEvent(event: EventBody, options: TextOptions = {}): TextLine[] {
   const lines = describeBody(event, options)
@@ -61,12 +79,7 @@ function describeBody(event: EventBody, options: TextOptions): TextLine[] {
       ]
     case 'park.step':
     case 'resume.step':
-      return [
-        line(
-          `── ${event.kind === 'park.step' ? 'park' : 'resume'}: ${oneLine(event.step)} ${event.status}${event.detail === undefined ? '' : `: ${oneLine(event.detail)}`}`,
-          event.status === 'failed' ? 'bad' : 'quiet',
-        ),
-      ]
+      return describeStep(event)
     case 'notice':
       return block(
         event.text,

@@ -1,7 +1,17 @@
 import { fileURLToPath } from 'node:url'
 import manifest from '../package.json' with { type: 'json' }
-import { createHostLog, examine, type Log, openHost } from '../src-core/index.ts'
+import {
+  createHostLog,
+  createQuitting,
+  examine,
+  hostDrain,
+  type Log,
+  openHost,
+  systemClock,
+  systemIds,
+} from '../src-core/index.ts'
 import type { HeadlessHostModule } from '../src-shared/headless-host.ts'
+import type { TicketKey } from '../src-shared/ids.ts'
 import { createChildLauncher } from './child-launcher.ts'
 
 /** Where the build put the programs that a host starts, beside this one, and the files that are shipped. */
@@ -26,7 +36,24 @@ export const startHeadlessHost: HeadlessHostModule['startHeadlessHost'] = async 
       resources: built('../../resources'),
     },
   })
-  return host
+  let told: (tickets: readonly TicketKey[]) => void = () => undefined
+  const quitting = createQuitting({
+    host: hostDrain(host.router, systemIds),
+    clock: systemClock,
+    log,
+    onHolding: (holding) => told(holding.map(({ ticket }) => ticket)),
+  })
+  return {
+    info: host.info,
+    socket: host.socket,
+    failed: host.failed,
+    leave: quitting.leave,
+    onHolding: (listener) => {
+      told = listener
+    },
+    close: host.close,
+    kill: host.kill,
+  }
 }
 
 export const examineMachine: HeadlessHostModule['examineMachine'] = ({ dataDir }) => {

@@ -1,4 +1,5 @@
 import type { DoctorReport, HostInfo } from './contract.ts'
+import type { TicketKey } from './ids.ts'
 
 export type HeadlessHostOptions = {
   /** Absolute path of the data folder; made when it is not there. */
@@ -14,6 +15,14 @@ export type HeadlessHost = {
   socket: string
   /** Resolves when the host ended by itself, with what made it end. */
   failed: Promise<Error>
+  /**
+   * Parks every session: one that waits at once, one that works when its turn ends or after its grace; `fast`: all
+   * within seconds, what is not on the remote is pushed later. Said again it hurries. Resolves when no session holds an
+   * agent any more, or with `late` when some do and there is no time left. Never rejects.
+   */
+  leave(how: 'gently' | 'fast'): Promise<'drained' | 'late' | 'cancelled'>
+  /** Told of the tickets whose sessions still hold agents while the host leaves, whenever they are others. */
+  onHolding(listener: (tickets: readonly TicketKey[]) => void): void
   /** Orderly and within a limit: agents hand over what they have, sessions go on at the next start. */
   close(): Promise<void>
   /** At once: agents are killed, sessions are reconciled at the next start. */

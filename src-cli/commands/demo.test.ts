@@ -40,6 +40,8 @@ function world(events: TimelineEvent[], changes: Parameters<typeof testWorld>[1]
               startedAt: 'now',
             },
             socket: '',
+            leave: async () => 'drained' as const,
+            onHolding: () => undefined,
             failed: new Promise(() => undefined),
             close: async () => {
               log.push('close')

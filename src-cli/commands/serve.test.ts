@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { HeadlessHost, HeadlessHostOptions } from '../../src-shared/headless-host.ts'
+import { TicketKey } from '../../src-shared/ids.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { ballet, testWorld } from '../test-world.ts'
 
@@ -19,6 +20,11 @@ function fakeHost(changes: Partial<HeadlessHost> = {}) {
     },
     socket: '/d/ballet.sock',
     failed: new Promise(() => undefined),
+    leave: async (how) => {
+      log.push(how)
+      return 'drained'
+    },
+    onHolding: () => undefined,
     close: async () => {
       log.push('close')
     },
@@ -52,7 +58,39 @@ it('says that it is ready and ends in order at a signal', async () => {
   expect(log).toEqual([])
   world.stop('SIGTERM')
   expect(await ended).toBe(0)
-  expect(log).toEqual(['close'])
+  expect(log).toEqual(['gently', 'close'])
+  expect(world.out()).toContain('Every session is parked.')
+})
+
+it('parks gently, tells who still holds an agent, and is hurried by a second signal', async () => {
+  let tell: (tickets: TicketKey[]) => void = () => undefined
+  let hurry: (left: 'late') => void = () => undefined
+  const { module, log } = fakeHost({
+    leave: (how) => {
+      log.push(how)
+      return new Promise((resolve) => {
+        if (how === 'fast') hurry = resolve
+      })
+    },
+    onHolding: (listener) => {
+      tell = listener
+    },
+  })
+  const world = testWorld(undefined, { host: module })
+  const ended = ballet(world, 'serve', '--data', '/d')
+  await settle()
+  world.stop()
+  await settle()
+  tell([TicketKey.parse('SHOP-1'), TicketKey.parse('SHOP-2')])
+  expect(world.out()).toContain('Parking SHOP-1, SHOP-2: a turn that runs has its grace.')
+  world.stop()
+  await settle()
+  tell([TicketKey.parse('SHOP-2')])
+  expect(world.out()).toContain('Parking SHOP-2.\n')
+  hurry('late')
+  expect(await ended).toBe(0)
+  expect(log).toEqual(['gently', 'fast', 'close'])
+  expect(world.out()).toContain('Not every session could be parked')
 })
 
 it('is ready in JSON too', async () => {
@@ -66,7 +104,7 @@ it('is ready in JSON too', async () => {
   expect(await ended).toBe(0)
 })
 
-it('ends at once at a second signal', async () => {
+it('ends at once at a third signal', async () => {
   const { module, log } = fakeHost({ close: () => new Promise(() => undefined) })
   const world = testWorld(undefined, { host: module })
   const ended = ballet(world, 'serve', '--data', '/d', '--json')
@@ -74,8 +112,10 @@ it('ends at once at a second signal', async () => {
   world.stop()
   await settle()
   world.stop()
+  await settle()
+  world.stop()
   expect(await ended).toBe(1)
-  expect(log).toEqual(['kill'])
+  expect(log).toEqual(['gently', 'fast', 'kill'])
   expect(world.err()).toContain('host.killed')
 })
 
@@ -97,7 +137,7 @@ it('stops also when it is told so before it is ready', async () => {
   world.stop()
   ready()
   expect(await ended).toBe(0)
-  expect(log).toEqual(['close'])
+  expect(log).toEqual(['gently', 'close'])
 })
 
 it('exits 1 with the reason when the host cannot start', async () => {

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
+import { Duration } from '../../src-shared/duration.ts'
 import { Reference } from '../../src-shared/ids.ts'
 import { SessionState } from '../../src-shared/records.ts'
 import { awaitEnd, whyNotPushed } from '../await-end.ts'
@@ -10,6 +11,9 @@ import { jsonTimeline, textTimeline } from '../timeline-printer.ts'
 import { parsed, parsedNumber } from '../values.ts'
 
 const REFERENCE = "its id or the beginning of it, or its ticket's key"
+
+/** Takes a session's own online window away. */
+const PROJECTS = 'project'
 
 type ListOptions = { project?: string; ticket?: string; state?: SessionState }
 
@@ -80,6 +84,26 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
             ? sentence(`${finished.ticket} is finished`, finished.reason)
             : `${finished.ticket} is finished: its work is on ${finished.branch}.`,
         )
+      }),
+    )
+
+  session
+    .command('edit')
+    .description('change how long it waits for a person before it parks')
+    .argument('<session>', REFERENCE, parsed(Reference))
+    .requiredOption(
+      '--window <time>',
+      'its own online window, such as 30s, 10m, now or never; project: the project’s',
+      (text: string) => (text === PROJECTS ? text : parsed(Duration)(text)),
+    )
+    .action(
+      run.steering(async ({ ask, print, world }, options: { window: string }, ref: string) => {
+        const window = options.window === PROJECTS ? null : options.window
+        const session = await ask((client, limit) =>
+          client.sessions.edit({ ref, commandId: world.uuid(), window }, limit),
+        )
+        const now = session.window ?? 'the project’s'
+        print.made('session', session, `${session.ticket}: online window ${now}`)
       }),
     )
 

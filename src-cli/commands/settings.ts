@@ -7,7 +7,7 @@ import type { CommandRunner } from '../program.ts'
 import { fields } from '../table.ts'
 
 const KEYS =
-  'agents, theme, passEnv, notify, answerUndo, planner.<enabled, runtime, model, limitSeconds or costLimitUsd>, or runtimePaths.<runtime>'
+  'agents, theme, passEnv, notify, drainGraceSeconds, answerUndo, planner.<enabled, runtime, model, limitSeconds or costLimitUsd>, or runtimePaths.<runtime>'
 
 export function addSettingsCommands(program: Command, run: CommandRunner): void {
   const settings = program.command('settings').description('the settings of the data folder')
@@ -55,7 +55,7 @@ function changeOf(key: string, value: string): SettingsChange {
 
 function rawChange(key: string, value: string): Record<string, unknown> {
   const [group, field = ''] = key.split('.')
-  if (key === 'agents') return { agents: numberOf(value) }
+  if (key === 'agents' || key === 'drainGraceSeconds') return { [key]: numberOf(value) }
   if (key === 'theme') return { theme: value }
   if (key === 'passEnv' || key === 'notify') return { [key]: namesOf(value) }
   if (key === 'answerUndo') return { answerUndo: switchOf(value) }
@@ -97,12 +97,14 @@ const plannerFields: Record<keyof Settings['planner'], (value: string) => unknow
 }
 
 function describe(settings: Settings): string[] {
-  const { agents, theme, passEnv, notify, answerUndo, planner, runtimePaths } = settings
+  const { agents, theme, passEnv, notify, planner, runtimePaths } = settings
+  const { drainGraceSeconds, answerUndo } = settings
   return fields([
     ['agents', String(agents)],
     ['theme', theme],
     ['passEnv', passEnv.join(',')],
     ['notify', notify.join(',')],
+    ['drainGraceSeconds', String(drainGraceSeconds)],
     ['answerUndo', onOff(answerUndo)],
     ['planner.enabled', onOff(planner.enabled)],
     ['planner.runtime', planner.runtime],
