@@ -56,7 +56,11 @@ export async function workOf(kept: Kept, place: KeptPlace): Promise<ParkedWork |
     asideArchive: await fileOf(kept, place, 'aside'),
     refsBundle: await fileOf(kept, place, 'refs'),
     archive: await fileOf(kept, place, 'archive'),
-    pushBundle: await fileOf(kept, place, 'bundle'),
+    // Once the remote has it, the bundle is a second copy.
+    pushBundle: await fileOf(kept, place, 'bundle').catch((error: unknown) => {
+      if (kept.pushed) return null
+      throw error
+    }),
   }
 }
 

@@ -31,6 +31,7 @@ export function stateFilesIn(folder: string): SessionStateFiles {
       for (const file of files) await writeFile(path, await readFile(file.path))
       return files.map(({ name }) => ({ path, name }))
     },
+    list: async () => [],
     remove: async () => 0,
   }
 }

@@ -238,7 +238,8 @@ function snapshotInWords(snapshot: Snapshot | null): string {
   if (snapshot === null) return 'There is no workspace.'
   const { commit, aside, archive, workInProgress } = snapshot
   const at = commit === null ? 'nothing' : commit.slice(0, 12)
-  const beside = aside.length === 0 ? '' : ` ${aside.length} files are kept beside it.`
+  const files = aside.length === 1 ? '1 file is' : `${aside.length} files are`
+  const beside = aside.length === 0 ? '' : ` ${files} kept beside it.`
   if (archive !== null) return `The whole workspace is kept, ${inBytes(archive.bytes)}.`
   if (workInProgress) return `Uncommitted work is in two commits, up to ${at}.${beside}`
   return `Everything is committed, up to ${at}.`

@@ -28,7 +28,8 @@ export async function restoreConversation(context: LoopContext, driver: Driver):
           scratch: join(scratchDir, 'state'),
         })
       },
-      ({ files, runtimeVersion }) => `${files.length} files of version ${runtimeVersion}.`,
+      ({ files, runtimeVersion }) =>
+        `${files.length === 1 ? '1 file' : `${files.length} files`} of version ${runtimeVersion}.`,
     )
   } catch (error) {
     const isOfNoUse = error instanceof BalletError && error.code.startsWith('state.')

@@ -140,7 +140,7 @@ test('a question outlives its agent: parked after the window, answered, resumed 
   expect(stepsOf(events, 'park.step')).toEqual(
     ['settle', 'snapshot', 'push', 'state', 'store', 'free'].map((step) => `${step} done`),
   )
-  checkTimeline(events, parked)
+  checkTimeline(events, await client.sessions.show({ ref: session.id }))
   expect(await readdir(join(bench.dataDir, 'kept', session.id))).toHaveLength(2)
 
   // Its agent takes other work; the other one is free when the answer comes.
@@ -173,7 +173,7 @@ test('a session that nobody can push parks all the same, is pushed later, and lo
   const session = await startAsking(bench, client)
   const work = await workIn(folderOf(session))
   await remote.refusePushes('Closed for the night.')
-  expect((await cli('park', session.id)).code).toBe(0)
+  await client.sessions.park({ ref: session.id })
   const parked = await waitForState(client, session.id, 'parked')
   expect(parked.parked).toMatchObject({ pushed: false, why: 'person' })
   expect(parked.parked?.notPushed?.message).toContain('Closed for the night.')
@@ -181,11 +181,19 @@ test('a session that nobody can push parks all the same, is pushed later, and lo
 
   await cli('answer', 'SHOP-1-Q1', '--option', '2', script(say('Blue it is.')))
   await expectSameWork(bench, client, { session, work })
-  await remote.acceptPushes()
   await client.sessions.park({ ref: session.id })
-  const again = await waitForState(client, session.id, 'parked')
-  expect(again.parked).toMatchObject({ pushed: true, notPushed: null })
-  expect((await remote.log(session.branch))[0]?.hash).toBe(again.parked?.commit)
+  await waitForState(client, session.id, 'parked')
+  await remote.acceptPushes()
+  const pushed = await waitFor(
+    'the push in the background',
+    async () => {
+      const { parked } = await client.sessions.show({ ref: session.id })
+      return parked?.pushed === true && parked
+    },
+    { timeoutMs: 60_000 },
+  )
+  expect(pushed.notPushed).toBeNull()
+  expect((await remote.log(session.branch))[0]?.hash).toBe(pushed.commit)
 })
 
 test('somebody else moves the branch: their commits stay, and the agent is told how they differ', async ({
