@@ -4,7 +4,7 @@ import type { ParkReason } from '../../src-shared/parking.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import { GO_ON } from '../sessions/prompt.ts'
-import type { KeptWork, ParkSaga, SessionRow } from '../storage/rows.ts'
+import type { InputRow, KeptWork, ParkSaga, SessionRow } from '../storage/rows.ts'
 import { tellRefused } from './finishing.ts'
 import { parkedReason, parkReasons, removeKept } from './kept-work.ts'
 import { loseRuntime } from './requests.ts'
@@ -31,7 +31,8 @@ export function parkUnheld(draft: SessionDraft, why: Why, ids: Ids): void {
 }
 
 function begin(draft: SessionDraft, { why, fast = false }: Why, ids: Ids): void {
-  draft.set({ pending: null, saga: { id: ids.uuid(), why, fast, resumes: false } })
+  const seq = draft.nextSeq
+  draft.set({ pending: null, saga: { id: ids.uuid(), why, fast, seq, resumes: false } })
   draft.move('parking', parkReasons[why])
 }
 
@@ -86,7 +87,9 @@ export function storeParked(
     pushedCommit: work.pushed ? work.commit : pushedCommit,
   })
   draft.move('parked', parkedReason({ why, work }), HINT)
-  const goesOn = saga?.resumes === true || draft.queued.length > 0 || wakes
+  // What a person had said before they parked it waits for another word of theirs.
+  const isLate = ({ position }: InputRow) => why !== 'person' || position > (saga?.seq ?? 0)
+  const goesOn = saga?.resumes === true || draft.queued.some(isLate) || wakes
   if (!goesOn) draft.ticketStatus('Waiting for answer')
   else if (drained === 'all') draft.set({ wakes: true })
   else bringBack(draft, draft.now)

@@ -188,6 +188,8 @@ test('a fleet that shrinks parks the sessions of the places that go', async () =
   await working(core)
   const { ticket, agent } = await working(core, 'Second')
   await core.client.settings.edit({ agents: 1 })
+  // That is no drain that can be taken back.
+  await core.client.agents.drain({ how: 'cancel' })
   await pass(core, 50_000)
   expect(isTold(agent)).toBe(false)
   await pass(core, 15_000)

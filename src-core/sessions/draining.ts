@@ -55,7 +55,8 @@ export class Draining {
   /** They take sessions again; what worked when it was parked for the drain goes on. */
   async cancel(slots: readonly AgentSlot[]): Promise<void> {
     for (const slot of slots) {
-      this.#forget(slot.id)
+      // A place that goes is wanted again only by another size of the fleet.
+      if (!slot.isDraining) this.#forget(slot.id)
       slot.takeBack()
     }
     await this.wake()

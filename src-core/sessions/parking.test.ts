@@ -183,6 +183,22 @@ test('what arrives while it parks waits, and brings the session back as soon as 
   expect((await deliveries(agent, 2))[1]).toMatchObject({ inputs: [input.id] })
 })
 
+test('what was queued when a person parks it waits for them', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await working(core)
+  await core.client.sessions.send({ ref: ticket.key, text: 'later' })
+  await core.client.sessions.park({ ref: ticket.key })
+  await until('the order', () => agent.heard('session.park').length === 1)
+  agent.endTurn(1, 'interrupted')
+  expect(await letGo(core, ticket.key, agent)).toMatchObject({ state: 'parked', queuedInputs: 1 })
+  await settle()
+  expect(agent.heard('session.start')).toHaveLength(1)
+  await core.client.sessions.resume({ ref: ticket.key })
+  await nextStart(agent)
+  agent.ready()
+  expect((await deliveries(agent, 2))[1]?.text).toBe('later')
+})
+
 test('park and resume at the same moment come to the same, whichever is first', async () => {
   const core = await startTestCore({ agents: 1 })
   const { client } = core

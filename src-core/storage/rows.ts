@@ -86,6 +86,8 @@ export type ParkSaga = {
   id: string
   why: ParkReason
   fast: boolean
+  /** Number of the event that began it: inputs of later ones came meanwhile. */
+  seq: number
   /** Somebody wants it back: it is, as soon as it is parked. */
   resumes: boolean
 }

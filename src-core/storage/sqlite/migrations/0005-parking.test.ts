@@ -45,7 +45,7 @@ test('version 4 gets online windows and kept work; a session that was there has 
     window: '90s',
     parkAt: '2026-11-29T13:00:00.000Z',
     parkFrom: '2026-11-29T12:50:00.000Z',
-    saga: { id: 'saga-1', why: 'window' as const, fast: false, resumes: true },
+    saga: { id: 'saga-1', why: 'window' as const, fast: false, seq: 3, resumes: true },
     parked: keptWork(),
     wakes: true,
     preface: 'Somebody moved the branch.',
