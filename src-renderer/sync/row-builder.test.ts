@@ -34,6 +34,59 @@ const inputEvent = (
   input: InputId,
 ): EventBody => ({ kind, input, inputKind: 'message', text: 'hello', author: 'person' })
 
+const step = (
+  kind: 'park.step' | 'resume.step',
+  name: string,
+  status: 'started' | 'done' | 'failed',
+): EventBody => ({ kind, step: name, status })
+
+const groups = (rows: readonly Row[]) =>
+  rows.flatMap((row) =>
+    row.kind === 'steps'
+      ? [`${row.saga}: ${row.steps.map(({ step, status }) => `${step} ${status}`).join(', ')}`]
+      : [row.kind],
+  )
+
+describe('steps of parking and resuming', () => {
+  it('are one row each, where they begin, whatever is told in between', () => {
+    const rows = rowsOf([
+      step('park.step', 'settle', 'started'),
+      step('park.step', 'settle', 'done'),
+      step('park.step', 'push', 'started'),
+      { kind: 'notice', level: 'warning', code: 'not-pushed', text: 'not pushed' },
+      step('park.step', 'push', 'failed'),
+      { kind: 'session.state', from: 'parking', to: 'parked', reason: 'nobody answered' },
+      step('park.step', 'free', 'done'),
+      step('resume.step', 'clone', 'done'),
+      call('setup'),
+      step('resume.step', 'prove', 'started'),
+    ])
+    expect(groups(rows)).toEqual([
+      'park: settle done, push failed, free done',
+      'notice',
+      'state',
+      'resume: clone done, prove started',
+      'tool',
+    ])
+  })
+
+  it('are another row when they are done once more, or after a turn', () => {
+    const rows = rowsOf([
+      step('park.step', 'settle', 'done'),
+      step('park.step', 'settle', 'started'),
+      step('park.step', 'settle', 'done'),
+      { kind: 'turn.started', turn: 2, inputs: [] },
+      step('park.step', 'snapshot', 'done'),
+    ])
+    expect(groups(rows)).toEqual([
+      'park: settle done',
+      'park: settle done',
+      'turn',
+      'park: snapshot done',
+    ])
+  })
+})
+
 describe('grouping events into rows', () => {
   it('joins a call with its result, and nests what a subagent did under its call', () => {
     const [row, ...rest] = rowsOf([
