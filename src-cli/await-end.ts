@@ -14,7 +14,13 @@ const DONE: Record<Ending, ReadonlySet<SessionState>> = {
   stop: new Set(['parked', 'finished', 'cancelled']),
   park: new Set(['parked']),
 }
-const OVER: ReadonlySet<SessionState> = new Set(['parked', 'failed', 'finished', 'cancelled'])
+const OVER: ReadonlySet<SessionState> = new Set([
+  'parked',
+  'failed',
+  'finished',
+  'cancelled',
+  'moved',
+])
 
 type Notice = Extract<EventBody, { kind: 'notice' }>
 

@@ -10,7 +10,13 @@ const PAGE = 500
 const LIVE_PAUSE_MS = 100
 
 /** States in which nothing more comes until a person does something. */
-const ENDS: ReadonlySet<SessionState> = new Set(['finished', 'failed', 'cancelled', 'parked'])
+const ENDS: ReadonlySet<SessionState> = new Set([
+  'finished',
+  'failed',
+  'cancelled',
+  'parked',
+  'moved',
+])
 
 /** Every event after `after`, in order, as far as there are some now. The answer is the last number. */
 export async function readTimeline(

@@ -37,6 +37,7 @@ import { PendingWatch } from './sessions/pending-watch.ts'
 import { Problems } from './sessions/problems.ts'
 import { Reaping } from './sessions/reaping.ts'
 import { reconcile } from './sessions/reconcile.ts'
+import { SessionWaits } from './sessions/session-waits.ts'
 import { Tells } from './sessions/tells.ts'
 
 /** The product without a host, over the ports that a host or a test gives it. Nothing runs before `start`. */
@@ -115,6 +116,7 @@ export function createCore(ports: CorePorts): Core {
   const heldAnswers = new HeldAnswers(ports, committer)
   const planner = new Planner(ports, { committer, fleet })
   const plannerReaping = new PlannerReaping(ports, { committer, fleet })
+  const waits = new SessionWaits(clock, committer)
   const outbox = new Outbox(ports, createEffects({ ports, committer, fleet, reaping, joins }))
 
   committer.onCommitted((committed) => index.committed(committed))
@@ -130,6 +132,7 @@ export function createCore(ports: CorePorts): Core {
   committer.onCommitted((committed) => deadlines.committed(committed))
   committer.onCommitted((committed) => draining.committed(committed))
   committer.onCommitted((committed) => keptWork.committed(committed))
+  committer.onCommitted((committed) => waits.committed(committed))
   committer.onCommitted(({ rows }) => {
     if (rows.length === 0) return
     reaping.look()
@@ -146,6 +149,7 @@ export function createCore(ports: CorePorts): Core {
     outbox,
     problems,
     timelines,
+    waits,
     records,
     startedAt,
   }

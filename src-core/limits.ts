@@ -46,4 +46,9 @@ export const KEPT_PUSH_RETRY_MAX_MS = 15 * 60_000
 export const RETRY_MS = 1_000
 export const RETRY_MAX_MS = 30_000
 
+/** Of writing a session to a file, or reading one in. */
+export const MOVE_MS = 30 * 60_000
+/** Of a look at everything that lies in the data folder, or its removal. */
+export const GC_PROBE_MS = 10 * 60_000
+
 export const SHUTDOWN_MS = 10_000

@@ -124,6 +124,11 @@ export type CorePorts = {
   texts: Texts
   /** The data key, 32 bytes in base64: read or made when it is first needed. Rejects with `BalletError`, code `key.…`. */
   key(): Promise<string>
+  /**
+   * Writes the data key to the file of a host without a keychain; `written` is false where it stands there already.
+   * Rejects with `BalletError`, code `key.…`.
+   */
+  exportKey(key: string): Promise<{ file: string; written: boolean }>
   kept: KeptFiles
   demo?: Demo
 }

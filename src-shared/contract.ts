@@ -13,6 +13,7 @@ import {
   SessionId,
   TicketId,
 } from './ids.ts'
+import { deletionCalls, housekeepingCalls, movingCalls } from './moving-calls.ts'
 import { oneLine } from './one-line.ts'
 import { parkingCalls } from './parking-calls.ts'
 import { questionCalls } from './question-calls.ts'
@@ -190,6 +191,7 @@ export const contract = {
     doctor: call.output(DoctorReport),
     /** Makes the sample project on first use, adds the demo's ticket and starts it on the scripted model. */
     demo: call.input(z.object(command).default({})).output(Session),
+    ...housekeepingCalls,
   },
 
   projects: {
@@ -240,8 +242,7 @@ export const contract = {
       .output(Ticket),
     /** Gives the ticket to an agent: a new session, or the stopped or failed one goes on. */
     start: call.input(referenced.extend(command)).output(Session),
-    /** Refused while a session of it is live, or holds work that is not pushed. */
-    delete: call.input(referenced.extend(command)).output(Ticket),
+    ...deletionCalls,
   },
 
   sessions: {
@@ -288,6 +289,7 @@ export const contract = {
     stop: call.input(referenced.extend(command)).output(Session),
     finish: call.input(referenced.extend(command)).output(Session),
     ...parkingCalls,
+    ...movingCalls,
     /** Oldest first; all of them, or those in one state. */
     inputs: call.input(referenced.extend({ state: InputState.optional() })).output(z.array(Input)),
   },

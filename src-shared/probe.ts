@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { QuestionId, SessionId, TicketKey } from './ids.ts'
-import { ParkedWork } from './parking.ts'
+import { FoundThing, Passphrase } from './moving.ts'
+import { KeptFile, ParkedWork } from './parking.ts'
 import { RuntimeName } from './records.ts'
 import { Refusal } from './refusal.ts'
 
@@ -18,6 +19,15 @@ export const SessionMarker = z.object({
   nonce: z.string().regex(/^[0-9a-f]{16}$/),
 })
 export type SessionMarker = z.infer<typeof SessionMarker>
+
+/** What was kept of a parked session, and what opens it. */
+const keptWork = {
+  work: ParkedWork,
+  /** 32 bytes in base64. */
+  key: z.string(),
+  /** The session's folder of kept files. */
+  keptDir: z.string(),
+}
 
 /** What the host finds out through an agent, since git and the runtimes are the agents' business. */
 export const Probe = z.discriminatedUnion('kind', [
@@ -61,12 +71,56 @@ export const Probe = z.discriminatedUnion('kind', [
     pushedCommit: z.string().nullable(),
     mirrorDir: z.string(),
     env: z.record(z.string(), z.string()),
-    work: ParkedWork,
-    /** 32 bytes in base64. */
-    key: z.string(),
-    /** The session's folder of kept files. */
-    keptDir: z.string(),
+    ...keptWork,
   }),
+  /**
+   * Writes an exported session to a new file, sealed with the passphrase: what Core put into `folder`, what is kept
+   * of it, and its commits.
+   */
+  z.object({
+    kind: z.literal('session.pack'),
+    folder: z.string(),
+    file: z.string(),
+    passphrase: Passphrase,
+    ...keptWork,
+    repo: z.string(),
+    baseBranch: z.string(),
+    branch: z.string(),
+    mirrorDir: z.string(),
+    env: z.record(z.string(), z.string()),
+  }),
+  /** Takes such a file apart into `folder`; what was kept is sealed there with this host's key. */
+  z.object({
+    kind: z.literal('session.unpack'),
+    file: z.string(),
+    passphrase: Passphrase,
+    folder: z.string(),
+    key: keptWork.key,
+  }),
+  /**
+   * Removes a branch of Ballet's from a remote, and what the mirror keeps of it. Refused where it holds what no other
+   * branch of the remote has, unless it is forced. `look`: only whether it would be refused.
+   */
+  z.object({
+    kind: z.literal('branch.remove'),
+    repo: z.string(),
+    branch: z.string(),
+    mirrorDir: z.string(),
+    env: z.record(z.string(), z.string()),
+    look: z.boolean(),
+    force: z.boolean(),
+  }),
+  /** Removes what a runtime keeps of these conversations, which Ballet began. */
+  z.object({
+    kind: z.literal('state.remove'),
+    runtime: RuntimeName,
+    conversations: z.array(z.string()),
+    env: z.record(z.string(), z.string()),
+  }),
+  /** Everything in the data folder that Ballet makes, and what runtimes keep of conversations in its workspaces. */
+  z.object({ kind: z.literal('things.find') }),
+  /** Removes found things, each by itself; one that is not what was found any more is left. */
+  z.object({ kind: z.literal('things.remove'), things: z.array(FoundThing) }),
   /** A short read-only run of a runtime over the sources, which must end within the limit. */
   z.object({
     kind: z.literal('planner'),
@@ -124,6 +178,15 @@ export const ProbeFinding = z.discriminatedUnion('kind', [
   }),
   /** The branch on the remote is at this commit now. */
   z.object({ kind: z.literal('park.push'), commit: z.string() }),
+  z.object({ kind: z.literal('session.pack'), bytes: z.int().min(0) }),
+  /** What was kept, in the folder `sealed` of the given one. */
+  z.object({ kind: z.literal('session.unpack'), files: z.array(KeptFile).max(20) }),
+  /** The commit of the branch that is removed, or would be; null when the remote has no such branch. */
+  z.object({ kind: z.literal('branch.remove'), commit: z.string().nullable() }),
+  z.object({ kind: z.literal('state.remove'), files: z.int().min(0) }),
+  z.object({ kind: z.literal('things.find'), things: z.array(FoundThing) }),
+  /** In the order of the things; null for one that is gone. */
+  z.object({ kind: z.literal('things.remove'), refusals: z.array(Refusal.nullable()) }),
   z.object({
     kind: z.literal('planner'),
     /** As the runtime gave it; nobody has looked up the quotes yet. */

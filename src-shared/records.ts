@@ -64,6 +64,8 @@ export const SessionState = z.enum([
   'finished',
   'failed',
   'cancelled',
+  /** It goes on in another data folder. */
+  'moved',
 ])
 export type SessionState = z.infer<typeof SessionState>
 

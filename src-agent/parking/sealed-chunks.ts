@@ -100,24 +100,28 @@ export function endOf(size: number, chunks: number, sha256: Buffer): Buffer {
   return Buffer.concat([numbers, sha256])
 }
 
-/** The compressed content of an open file, chunk by proven chunk; what its end says of it comes last, in `end`. */
+/**
+ * The compressed content of an open file from `begin` on, chunk by proven chunk; what its end says of it comes last,
+ * in `end`.
+ */
 export async function* decrypt(
   handle: FileHandle,
-  file: string,
+  { file, begin }: { file: string; begin: number },
   key: Uint8Array,
   end: { value: SealedContent | null },
 ): AsyncGenerator<Buffer> {
   const { size } = await handle.stat()
-  if (size < HEAD_BYTES + END_BYTES) throw corrupt(file, 'it is cut off')
-  const head = readHead(await readExactly(handle, 0, HEAD_BYTES, file), file, key)
+  if (size < begin + HEAD_BYTES + END_BYTES) throw corrupt(file, 'it is cut off')
+  const head = readHead(await readExactly(handle, begin, HEAD_BYTES, file), file, key)
   const endAt = size - END_BYTES
+  const chunksAt = begin + HEAD_BYTES
   // The end comes first: a file that was cut, or to which something was added, gives not one byte away.
   const sealedEnd = await readExactly(handle, endAt, END_BYTES, file)
-  const chunks = Math.ceil((endAt - HEAD_BYTES) / (CHUNK_BYTES + TAG_BYTES))
+  const chunks = Math.ceil((endAt - chunksAt) / (CHUNK_BYTES + TAG_BYTES))
   const last = decryptChunk(head, chunks, true, sealedEnd)
   if (last === null || last.readUInt32BE(8) !== chunks) throw corrupt(file, 'its end is damaged')
   let number = 0
-  for (let at = HEAD_BYTES; at < endAt; number += 1) {
+  for (let at = chunksAt; at < endAt; number += 1) {
     const length = Math.min(CHUNK_BYTES + TAG_BYTES, endAt - at)
     if (length <= TAG_BYTES) throw corrupt(file, 'its last chunk is cut off')
     const plain = decryptChunk(head, number, false, await readExactly(handle, at, length, file))

@@ -28,18 +28,20 @@ export type SealedFile = {
 /**
  * Seals a stream of bytes with a key of 32 bytes. The file appears under its name only when it is whole, on the disk,
  * and was read back and compared. Rejects with `state.not-stored` when what is read back differs, and with what the
- * source or the system says; then nothing is left under the name that was not there before.
+ * source or the system says; then nothing is left under the name that was not there before. `prefix` stands before it,
+ * as it is.
  */
 export async function sealStream(
   source: AsyncIterable<Uint8Array>,
   file: string,
   key: Uint8Array,
   signal?: AbortSignal,
+  prefix: Uint8Array = new Uint8Array(),
 ): Promise<SealedFile> {
   const part = `${file}.part`
   try {
-    const written = await writeSealed(source, part, key, signal)
-    const read = await readBack(part, key)
+    const written = await writeSealed(source, part, key, prefix, signal)
+    const read = await readBack(part, key, prefix.length)
     if (read.sha256 !== written.content.sha256 || read.bytes !== written.content.bytes) {
       throw new BalletError({
         code: 'state.not-stored',
@@ -67,16 +69,20 @@ export function sealFile(
 }
 
 /**
- * The content of a sealed file. It is whole, and the content that was sealed, only when the iteration ends without an
+ * The content of a sealed file, which stands from `begin` on. It is whole, and the content that was sealed, only when the iteration ends without an
  * error. Rejects with `state.missing`, `state.wrong-key`, `state.corrupt`.
  */
-export async function* openSealed(file: string, key: Uint8Array): AsyncGenerator<Buffer> {
+export async function* openSealed(
+  file: string,
+  key: Uint8Array,
+  begin = 0,
+): AsyncGenerator<Buffer> {
   const handle = await openExisting(file)
   try {
     const end: { value: SealedContent | null } = { value: null }
     const hash = createHash('sha256')
     let bytes = 0
-    const plain = Readable.from(decrypt(handle, file, key, end), { objectMode: false })
+    const plain = Readable.from(decrypt(handle, { file, begin }, key, end), { objectMode: false })
     const unpacked = createBrotliDecompress()
     const flow = pipeline(plain, unpacked)
     // What it rejects with is met below, in the iteration.
@@ -154,10 +160,10 @@ function mustBeExpected(file: string, found: SealedContent, expected?: SealedCon
   throw corrupt(file, 'it is whole, but holds another content than the one that was stored')
 }
 
-async function readBack(file: string, key: Uint8Array): Promise<SealedContent> {
+async function readBack(file: string, key: Uint8Array, begin = 0): Promise<SealedContent> {
   const hash = createHash('sha256')
   let bytes = 0
-  for await (const piece of openSealed(file, key)) {
+  for await (const piece of openSealed(file, key, begin)) {
     hash.update(piece)
     bytes += piece.length
   }
@@ -168,6 +174,7 @@ async function writeSealed(
   source: AsyncIterable<Uint8Array>,
   file: string,
   key: Uint8Array,
+  prefix: Uint8Array,
   signal: AbortSignal | undefined,
 ): Promise<Omit<SealedFile, 'file'>> {
   const handle = await open(file, 'w', 0o600)
@@ -175,11 +182,12 @@ async function writeSealed(
     const head = makeHead(key)
     const outside = createHash('sha256')
     let bytes = 0
-    const write = async (piece: Buffer) => {
+    const write = async (piece: Uint8Array) => {
       outside.update(piece)
       bytes += piece.length
       await writeAll(handle, piece)
     }
+    await write(prefix)
     await write(head.bytes)
     const inside = createHash('sha256')
     let size = 0

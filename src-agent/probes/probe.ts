@@ -1,13 +1,19 @@
+import { join } from 'node:path'
 import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
 import { assertNever, BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import { createGit } from '../git/run.ts'
+import { findThings } from '../housekeeping/find-things.ts'
+import { removeBranch } from '../housekeeping/remove-branch.ts'
+import { removeThings } from '../housekeeping/remove-things.ts'
+import { packSession } from '../moving/pack-session.ts'
+import { unpackSession } from '../moving/unpack-session.ts'
 import { runPlanner } from '../planner/run-planner.ts'
 import type { Clock } from '../port/clock.ts'
 import { endTree } from '../process-tree/index.ts'
 import type { Drivers } from '../runtimes/registry.ts'
 import { scratchDirOf, sessionEnvironment } from '../session-loop/context.ts'
 import { refusalOf } from '../workspace/failure.ts'
-import { removeTree } from '../workspace/folders.ts'
+import { removeTree, WORKSPACES_FOLDER } from '../workspace/folders.ts'
 import { removeIfPushed } from '../workspace/removal.ts'
 import { pushKeptWork } from './kept-push.ts'
 import { probeRemote } from './remote.ts'
@@ -51,6 +57,20 @@ export async function runProbe(
   }
 }
 
+async function removeStates(
+  dataDir: string,
+  env: ProbeOptions['env'],
+  drivers: Drivers,
+  probe: Extract<Probe, { kind: 'state.remove' }>,
+): Promise<number> {
+  const place = { cwd: join(dataDir, WORKSPACES_FOLDER), env: sessionEnvironment(env, probe.env) }
+  let files = 0
+  for (const conversation of probe.conversations) {
+    files += (await drivers[probe.runtime]?.state?.remove(conversation, place)) ?? 0
+  }
+  return files
+}
+
 function remember(work: Promise<unknown>, running: Set<Promise<unknown>>): void {
   const settled = work
     .catch(() => undefined)
@@ -92,6 +112,20 @@ async function find(
       return pushWorkspace(gitOf(probe.env), dataDir, probe, signal)
     case 'park.push':
       return pushKeptWork(gitOf(probe.env), dataDir, probe, signal)
+    case 'session.pack':
+      return packSession(gitOf(probe.env), probe, signal)
+    case 'session.unpack':
+      return unpackSession(probe, signal)
+    case 'branch.remove':
+      return removeBranch(gitOf(probe.env), probe, signal)
+    case 'state.remove':
+      return { kind: 'state.remove', files: await removeStates(dataDir, env, drivers, probe) }
+    case 'things.find':
+      return { kind: 'things.find', things: await findThings(dataDir, { drivers, env }) }
+    case 'things.remove': {
+      const refusals = await removeThings(probe.things, { dataDir, git, drivers, signal })
+      return { kind: 'things.remove', refusals }
+    }
     case 'planner':
       return runPlanner(probe, { dataDir, env, git, drivers, clock, signal })
     default:
@@ -111,7 +145,16 @@ function subjectOf(probe: Probe): string {
     case 'workspace.push':
       return probe.workspaceDir
     case 'park.push':
+    case 'branch.remove':
       return probe.branch
+    case 'session.pack':
+    case 'session.unpack':
+      return probe.file
+    case 'state.remove':
+      return 'what a runtime keeps of conversations'
+    case 'things.find':
+    case 'things.remove':
+      return 'the data folder'
     case 'planner':
       return 'the sources of a question'
     default:

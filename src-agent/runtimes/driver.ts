@@ -186,8 +186,22 @@ export type SessionStateFiles = {
     files: readonly StateFile[],
     place: RuntimePlace,
   ): Promise<readonly StateFile[]>
-  /** Removes what the runtime keeps of this conversation alone. Gives the number of files. */
+  /**
+   * Removes what the runtime keeps of this conversation alone, as far as it ran in a folder below `cwd`: elsewhere it
+   * may go on. Gives the number of files.
+   */
   remove(conversation: string, place: RuntimePlace): Promise<number>
+  /** The conversations that ran in folders below `cwd`. */
+  list(place: RuntimePlace): Promise<readonly KeptConversation[]>
+}
+
+/** What a runtime keeps of a conversation; `path` is its main file, `ran` the folder that it says it ran in. */
+export type KeptConversation = {
+  conversation: string
+  path: string
+  bytes: number
+  ageMs: number
+  ran: string
 }
 
 export type Driver = {

@@ -116,6 +116,12 @@ async function holderOf(file: string): Promise<ProcessIdentity | null | 'gone'> 
   }
 }
 
+/** Whether the lock's holder, whom it names, is dead. */
+export async function isStaleLock(file: string): Promise<boolean> {
+  const holder = await holderOf(file)
+  return holder !== null && holder !== 'gone' && !(await isRunning(holder))
+}
+
 /** Removes the lock if its holder is dead; a second lock keeps two of them from removing a fresh one. */
 async function breakStale(file: string): Promise<void> {
   const breaker = `${file}.break`

@@ -13,6 +13,7 @@ import type { ViewJoins } from '../project/view-joins.ts'
 import type { Draining } from '../sessions/draining.ts'
 import type { LiveIndex } from '../sessions/live-index.ts'
 import type { Problems } from '../sessions/problems.ts'
+import type { SessionWaits } from '../sessions/session-waits.ts'
 import type { TicketRow } from '../storage/rows.ts'
 
 /** What the calls of the contract stand on. */
@@ -26,6 +27,7 @@ export type CallContext = {
   outbox: Outbox
   problems: Problems
   timelines: TimelineFollower
+  waits: SessionWaits
   records: RecordFollower
   startedAt: Instant
 }

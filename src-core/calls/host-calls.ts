@@ -7,6 +7,7 @@ import type { Calls } from '../core.ts'
 import { NO_GIT } from '../host/examine.ts'
 import { RUNTIMES_PROBE_MS } from '../limits.ts'
 import { type CallContext, gone } from './context.ts'
+import { housekeepingCalls } from './housekeeping-calls.ts'
 import { ensureProject } from './project-calls.ts'
 import { addAndStart } from './ticket-calls.ts'
 
@@ -19,6 +20,7 @@ export function hostCalls(context: CallContext): Calls['host'] {
   return {
     info: async () => accept(hostInfo(context)),
     doctor: async () => accept(await doctor(context)),
+    ...housekeepingCalls(context),
     demo: ({ commandId }) => demo(context, receiptOf('host.demo', commandId, Session)),
   }
 }

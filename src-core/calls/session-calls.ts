@@ -8,6 +8,7 @@ import { interrupt, send, stop } from '../decide/session-commands.ts'
 import { viewInput } from '../project/views.ts'
 import type { StoredRow } from '../storage/rows.ts'
 import { type CallContext, orGone, sessionAnswer } from './context.ts'
+import { movingCalls } from './moving-calls.ts'
 import { parkingCalls } from './parking-calls.ts'
 import { resolveProject, resolveSession, resolveTicket } from './resolve.ts'
 import { type DecideSession, factsOf, sessionCommand } from './session-command.ts'
@@ -89,6 +90,7 @@ export function sessionCalls(context: CallContext): Calls['sessions'] {
     finish: command('sessions.finish', finish),
 
     ...parkingCalls(context),
+    ...movingCalls(context),
 
     inputs: async ({ ref, state }) => {
       const found = await resolveSession(committer.cache, ref)

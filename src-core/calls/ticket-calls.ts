@@ -1,4 +1,5 @@
 import type { Instant, TicketKey } from '../../src-shared/ids.ts'
+import { DeletedTicket } from '../../src-shared/moving.ts'
 import { Session, Ticket } from '../../src-shared/records.ts'
 import { accept, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import { type Reader, receiptOf } from '../commit/committer.ts'
@@ -14,10 +15,17 @@ import { checkNotFinishing } from '../decide/finishing.ts'
 import { withdrawQuestions } from '../decide/questions.ts'
 import { withdrawRequests } from '../decide/requests.ts'
 import { SessionDraft } from '../decide/session-draft.ts'
-import { addTicket, checkTicketDeletion, editTicket, startTicket } from '../decide/tickets.ts'
+import { MOVED_HINT } from '../decide/session-states.ts'
+import {
+  addTicket,
+  checkTicketDeletion,
+  editTicket,
+  startTicket,
+  ticketBranch,
+} from '../decide/tickets.ts'
 import { DELETE_MS } from '../limits.ts'
 import { loadFacts } from '../sessions/session-facts.ts'
-import type { ProjectRow, TicketRow } from '../storage/rows.ts'
+import type { ProjectRow, SessionRow, TicketRow } from '../storage/rows.ts'
 import { type CallContext, checkNotDeleting, gone, orGone, sessionAnswer } from './context.ts'
 import { newestSession, resolveProject, resolveTicket } from './resolve.ts'
 
@@ -96,8 +104,8 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
         receiptOf('tickets.start', commandId, Session),
       ),
 
-    delete: async ({ ref, commandId }) => {
-      const earlier = await committer.earlier(receiptOf('tickets.delete', commandId, Ticket))
+    delete: async ({ ref, commandId, remoteBranch, forceBranch }) => {
+      const earlier = await committer.earlier(receiptOf('tickets.delete', commandId, DeletedTicket))
       if (earlier !== undefined) return earlier
       const begun = await committer.transact<{ entry: string; key: TicketKey }>(async (read) => {
         const found = await resolveTicket(read, ref)
@@ -111,11 +119,15 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
         const sessions = await read.rows({ table: 'session', where: { ticketId: ticket.id } })
         const free = checkTicketDeletion({ ticket, sessions })
         if (!free.ok) return free
+        const named = checkBranchName(forceBranch, ticket, sessions)
+        if (!named.ok) return named
         const entry = {
           id: ports.ids.uuid(),
           effect: TICKET_DELETE,
           data: {
             ticket: ticket.id,
+            remoteBranch,
+            force: forceBranch !== undefined,
             ...(commandId === undefined ? {} : { command: commandId }),
           },
         }
@@ -125,9 +137,24 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
       const outcome = await context.outbox.outcome(begun.value.entry, DELETE_MS)
       if (outcome === undefined) return gone('ticket')
       if ('late' in outcome) return stillDeleting(begun.value.key, outcome.late)
-      return outcome.ok ? accept(Ticket.parse(outcome.value)) : outcome
+      return outcome.ok ? accept(DeletedTicket.parse(outcome.value)) : outcome
     },
   }
+}
+
+/** Whoever types the name of the branch knows which work is removed. */
+function checkBranchName(
+  typed: string | undefined,
+  ticket: TicketRow,
+  sessions: readonly SessionRow[],
+): Result<undefined> {
+  const branch = sessions[0]?.branch ?? ticketBranch(ticket)
+  if (typed === undefined || typed === branch) return accept(undefined)
+  return refuse(
+    'branch.other-name',
+    `${JSON.stringify(typed)} is not the branch of ${ticket.key}.`,
+    `Its branch is ${branch}.`,
+  )
 }
 
 function stillDeleting(key: TicketKey, failure: Refusal | null): Result<never> {
@@ -167,6 +194,9 @@ async function startStored(
   if (facts !== undefined) {
     const whole = checkNotFinishing(facts, 'Start the ticket again when it is finished.')
     if (!whole.ok) return whole
+    if (facts.session.state === 'moved') {
+      return refuse('session.moved', `The session of ${ticket.key} was moved.`, MOVED_HINT)
+    }
   }
   const decision = startTicket({ ticket, project, newest: facts }, now, context.ports.ids)
   return sessionAnswer(context, decision.answer, decision.change)

@@ -6,7 +6,7 @@ import { isKeptOnly, removeKept } from './kept-work.ts'
 import { withdrawQuestions } from './questions.ts'
 import { withdrawRequests } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
-import { isOver } from './session-states.ts'
+import { isOver, MOVED_HINT } from './session-states.ts'
 
 type Taken = Result<Decision<SessionDraft>>
 
@@ -45,6 +45,8 @@ export function finish(facts: SessionFacts, now: Instant): Taken {
       break
     case 'working':
       return refused('is working', 'Wait for the end of its turn, or interrupt it first.')
+    case 'moved':
+      return refused('was moved', MOVED_HINT)
     case 'cancelled':
       return refused('is cancelled', 'Start the ticket again for a new session.')
     case 'queued':

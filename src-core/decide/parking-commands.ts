@@ -8,7 +8,7 @@ import { isKeptOnly } from './kept-work.ts'
 import { attended, kept, NO_DEADLINE } from './online-window.ts'
 import { beginPark, parkUnheld } from './parking.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
-import { isOver } from './session-states.ts'
+import { isOver, MOVED_HINT } from './session-states.ts'
 import { bringBack } from './tickets.ts'
 
 type Taken = Result<Decision<SessionDraft>>
@@ -25,7 +25,9 @@ function refused({ session, ticket }: SessionFacts, why: string, hint: string): 
 }
 
 const over = (facts: SessionFacts): Result<never> =>
-  refused(facts, `is ${facts.session.state}`, 'Start the ticket again for a new session.')
+  facts.session.state === 'moved'
+    ? refused(facts, 'was moved', MOVED_HINT)
+    : refused(facts, `is ${facts.session.state}`, 'Start the ticket again for a new session.')
 
 /** Keeps work and state and frees the agent; a running turn is interrupted first. */
 export function parkSession(facts: SessionFacts, now: Instant, ids: Ids): Taken {
@@ -73,6 +75,7 @@ export function parkSession(facts: SessionFacts, now: Instant, ids: Ids): Taken 
       return refused(facts, 'has failed and holds no agent', 'Resume it, or stop it.')
     case 'finished':
     case 'cancelled':
+    case 'moved':
       return over(facts)
     default:
       return assertNever(state)

@@ -8,6 +8,7 @@ import { checkNotFinishing } from './finishing.ts'
 import { type CheckedImage, checkTakesImages } from './images.ts'
 import { checkSteers, steerInput } from './input-commands.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
+import { isOver, MOVED_HINT } from './session-states.ts'
 import { bringBack } from './tickets.ts'
 
 type Taken = Result<Decision<SessionDraft>>
@@ -18,11 +19,11 @@ const changed = (draft: SessionDraft): Taken => accept({ answer: draft, change: 
 
 function over(facts: SessionFacts): Result<never> | null {
   const { state } = facts.session
-  if (state !== 'finished' && state !== 'cancelled') return null
+  if (!isOver(state)) return null
   return refuse(
     `session.${state}`,
-    `The session of ${facts.ticket.key} is ${state}.`,
-    'Start the ticket again for a new session.',
+    `The session of ${facts.ticket.key} ${state === 'moved' ? 'was' : 'is'} ${state}.`,
+    state === 'moved' ? MOVED_HINT : 'Start the ticket again for a new session.',
   )
 }
 
@@ -192,6 +193,8 @@ export function stop(facts: SessionFacts, now: Instant): Taken {
     case 'parked':
     case 'cancelled':
       return unchanged(draft)
+    case 'moved':
+      return refuse('session.moved', `The session of ${facts.ticket.key} was moved.`, MOVED_HINT)
     case 'finished':
       return refuse(
         'session.finished',

@@ -24,11 +24,27 @@ export function dataKeyFile({
   }
 }
 
+/** Writes a key for a host without a keychain, if it is not there. Rejects with `key.other` where another one is. */
+export async function writeDataKey(
+  { key: file }: Pick<DataFolder, 'key'>,
+  key: string,
+): Promise<{ file: string; written: boolean }> {
+  const existing = await read(file)
+  if (existing === undefined) await make(file, key)
+  const there = existing ?? (await read(file))
+  if (there === key) return { file, written: existing === undefined }
+  throw new BalletError({
+    code: 'key.other',
+    message: `${file} holds another data key.`,
+    hint: 'Nothing was written. Move it away if nothing that was sealed with it is needed, then try again.',
+  })
+}
+
 async function readOrMake(file: string, wrapped: string): Promise<string> {
   const existing = await read(file)
   if (existing !== undefined) return existing
   if (await isThere(wrapped)) throw wrappedOnly(file, wrapped)
-  await make(file)
+  await make(file, randomBytes(KEY_BYTES).toString('base64'))
   const made = await read(file)
   if (made !== undefined) return made
   throw unusable(file, 'it is gone right after it was made')
@@ -51,12 +67,12 @@ async function read(file: string): Promise<string | undefined> {
 }
 
 /** Under its name only when it is whole and on the disk; one that somebody else made meanwhile counts. */
-async function make(file: string): Promise<void> {
+async function make(file: string, key: string): Promise<void> {
   const draft = `${file}.${randomBytes(6).toString('hex')}.new`
   try {
     const handle = await open(draft, 'w', 0o600)
     try {
-      await handle.writeFile(`${randomBytes(KEY_BYTES).toString('base64')}\n`)
+      await handle.writeFile(`${key}\n`)
       await handle.sync()
     } finally {
       await handle.close()

@@ -6,7 +6,7 @@ import type { AgentProcess, Launcher, Log } from '../ports.ts'
 import { createRouter, type Router } from '../router/router.ts'
 import { openSqliteStorage } from '../storage/sqlite/client.ts'
 import { type DataFolder, prepareDataFolder } from './data-folder.ts'
-import { dataKeyFile } from './data-key.ts'
+import { dataKeyFile, writeDataKey } from './data-key.ts'
 import { createDemo } from './demo.ts'
 import { selectEnvironment } from './environment.ts'
 import { takeHostLock } from './host-lock.ts'
@@ -108,6 +108,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
       environment: env,
       texts,
       key: options.key?.(folder) ?? dataKeyFile(folder),
+      exportKey: (key) => writeDataKey(folder, key),
       kept: keptFiles(folder),
       demo,
     })

@@ -30,6 +30,8 @@ export function createRouter(core: Core, log: Log): Router {
       info: os.host.info.handler(answer(host.info)),
       doctor: os.host.doctor.handler(answer(host.doctor)),
       demo: os.host.demo.handler(answer(host.demo)),
+      exportKey: os.host.exportKey.handler(answer(host.exportKey)),
+      gc: os.host.gc.handler(answer(host.gc)),
     },
     projects: {
       add: os.projects.add.handler(answer(projects.add)),
@@ -58,6 +60,8 @@ export function createRouter(core: Core, log: Log): Router {
       keep: os.sessions.keep.handler(answer(sessions.keep)),
       attend: os.sessions.attend.handler(answer(sessions.attend)),
       edit: os.sessions.edit.handler(answer(sessions.edit)),
+      export: os.sessions.export.handler(answer(sessions.export)),
+      import: os.sessions.import.handler(answer(sessions.import)),
       inputs: os.sessions.inputs.handler(answer(sessions.inputs)),
     },
     requests: {

@@ -107,6 +107,7 @@ export async function startTestCore(options: TestCoreOptions = {}) {
     environment: { PATH: '/usr/bin' },
     texts: { skill: 'Ask well.', planner: 'Answer from the sources.' },
     key: options.key ?? (async () => TEST_KEY),
+    exportKey: async () => ({ file: join(dir, 'key'), written: false }),
     kept: keptFiles({ kept: (session) => join(dir, 'kept', session) }),
     ...(options.demo === undefined ? {} : { demo: options.demo }),
   }

@@ -31,6 +31,7 @@ const ofSession: Record<SessionState, Look> = {
   finished: 'done',
   failed: 'bad',
   cancelled: 'gone',
+  moved: 'gone',
 }
 
 const ofTicket: Record<TicketStatus, Look> = {
@@ -50,7 +51,8 @@ const ofAgent: Record<AgentState, Look> = {
   offline: 'bad',
 }
 
-const isOver = (state: SessionState) => state === 'finished' || state === 'cancelled'
+const isOver = (state: SessionState) =>
+  state === 'finished' || state === 'cancelled' || state === 'moved'
 
 type Shown = Pick<Session, 'state' | 'openRequests' | 'openQuestions'>
 

@@ -5,7 +5,7 @@ import { findClaudeCode } from './find.ts'
 import { type DriverPorts, launchSession } from './launch-session.ts'
 import { runReadOnly } from './read-only-run.ts'
 import { resumeSession } from './resume.ts'
-import { captureState, removeState, restoreState } from './state-files.ts'
+import { captureState, listStates, removeState, restoreState } from './state-files.ts'
 
 const SYSTEM_PORTS: DriverPorts = {
   now: () => Instant.parse(new Date().toISOString()),
@@ -25,7 +25,12 @@ export function createClaudeCodeDriver(ports: Partial<DriverPorts> = {}): Driver
       cost: true,
       images: true,
     },
-    state: { capture: captureState, restore: restoreState, remove: removeState },
+    state: {
+      capture: captureState,
+      restore: restoreState,
+      remove: removeState,
+      list: listStates,
+    },
     find: (options) => findClaudeCode(options),
     readOnlyRun: (run) => runReadOnly(run),
     start: (spec, onSignal) =>

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
-import { copyFile, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { copyFile, mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, sep } from 'node:path'
 import { BalletError } from '../../../src-shared/refusal.ts'
-import type { RuntimePlace, StateFile } from '../driver.ts'
+import type { KeptConversation, RuntimePlace, StateFile } from '../driver.ts'
 import { configFolder, launchEnvironment } from './launch.ts'
 import { locateTranscript, slugOf } from './transcript.ts'
 
@@ -12,6 +12,10 @@ import { locateTranscript, slugOf } from './transcript.ts'
  * (`tool-results/`) and the transcripts of subagents. Nothing else of the configuration folder belongs to it.
  */
 const FOLDERS = ['tool-results', 'subagents']
+/** Names are as long as this in every version. */
+const CUT_SLUG = 180
+/** The folder stands in one of the first rows. */
+const HEAD_BYTES = 64 * 1024
 
 /** Rejects with `state.missing` when the runtime has no record of the conversation. */
 export async function captureState(
@@ -81,15 +85,14 @@ export async function restoreState(
   return restored
 }
 
-/** Removes what the runtime keeps of a conversation, wherever it ran. Gives how many files that were. */
+/** Removes what the runtime keeps of a conversation that ran below a folder. Gives how many files that were. */
 export async function removeState(conversation: string, place: RuntimePlace): Promise<number> {
-  const projects = join(configFolder(launchEnvironment(place.env)), 'projects')
   const id = mustBeId(conversation)
   let count = 0
-  for (const slug of await readdir(projects).catch(() => [])) {
+  for (const folder of await foldersBelow(place)) {
     const inside: StateFile[] = []
-    await addFiles(join(projects, slug, id), id, inside)
-    const transcript = join(projects, slug, `${id}.jsonl`)
+    await addFiles(join(folder, id), id, inside)
+    const transcript = join(folder, `${id}.jsonl`)
     const isThere = await rm(transcript).then(
       () => true,
       (error: unknown) => {
@@ -98,10 +101,58 @@ export async function removeState(conversation: string, place: RuntimePlace): Pr
       },
     )
     if (!isThere && inside.length === 0) continue
-    await rm(join(projects, slug, id), { recursive: true, force: true })
+    await rm(join(folder, id), { recursive: true, force: true })
     count += inside.length + (isThere ? 1 : 0)
   }
   return count
+}
+
+/** The conversations that say in their transcripts that they ran below the folder. */
+export async function listStates(place: RuntimePlace): Promise<KeptConversation[]> {
+  const below = await realPath(place.cwd)
+  const found: KeptConversation[] = []
+  for (const folder of await foldersBelow(place)) {
+    for (const name of await readdir(folder).catch(() => [])) {
+      const conversation = /^([0-9a-f-]{36})\.jsonl$/.exec(name)?.[1]
+      if (conversation === undefined) continue
+      const path = join(folder, name)
+      const ran = await folderOf(path)
+      if (ran === null || !ran.startsWith(`${below}${sep}`)) continue
+      const { size: bytes, mtimeMs } = await stat(path)
+      found.push({ conversation, path, bytes, ageMs: Date.now() - mtimeMs, ran })
+    }
+  }
+  return found
+}
+
+/** The folders of the configuration in which conversations are kept that ran below `cwd`. */
+async function foldersBelow({ cwd, env }: RuntimePlace): Promise<string[]> {
+  const projects = join(configFolder(launchEnvironment(env)), 'projects')
+  // A long name is cut, and gets a hash.
+  const slug = slugOf(await realPath(cwd)).slice(0, CUT_SLUG)
+  const names = await readdir(projects).catch(() => [])
+  const isBelow = (name: string) => name === slug || name.startsWith(`${slug}-`)
+  return names
+    .filter((name) => (slug.length === CUT_SLUG ? name.startsWith(slug) : isBelow(name)))
+    .map((name) => join(projects, name))
+}
+
+/** A folder that is gone is where it was. */
+async function realPath(path: string): Promise<string> {
+  return realpath(path).catch(() => path)
+}
+
+/** What the first rows of a transcript say of where it was written; null when they do not. */
+async function folderOf(transcript: string): Promise<string | null> {
+  const handle = await open(transcript, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    const quoted = /"cwd":("(?:[^"\\]|\\.)*")/.exec(buffer.toString('utf8', 0, bytesRead))?.[1]
+    const value: unknown = quoted === undefined ? null : JSON.parse(quoted)
+    return typeof value === 'string' ? value : null
+  } finally {
+    await handle.close()
+  }
 }
 
 function isNotThere(code: unknown): boolean {

@@ -33,6 +33,7 @@ const placeholders: Record<SessionState, string> = {
   failed: 'Message: tries again',
   finished: '',
   cancelled: '',
+  moved: '',
 }
 
 /** Inputs on their way to the host. */

@@ -9,7 +9,8 @@ export const isLive = (state: SessionState) =>
   ['queued', 'starting', 'working', 'waiting', 'parking', 'resuming'].includes(state)
 
 /** A message brings it back. */
-export const takesMessages = (state: SessionState) => state !== 'finished' && state !== 'cancelled'
+export const takesMessages = (state: SessionState) =>
+  state !== 'finished' && state !== 'cancelled' && state !== 'moved'
 
 /** `certain`: Core refused, and nothing was done. Else nobody knows; the same command may be given again. */
 type Outcome<T> = { ok: true; value: T } | { ok: false; refusal: Refusal; certain: boolean }

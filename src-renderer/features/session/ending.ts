@@ -31,7 +31,7 @@ const notYet: Partial<Record<SessionState, string>> = {
 
 /** Why a session cannot be ended that way now; null when it can. */
 export function whyNot(what: Confirm, state: SessionState): string | null {
-  if (state === 'finished' || state === 'cancelled') return `It is ${state}`
+  if (state === 'finished' || state === 'cancelled' || state === 'moved') return `It is ${state}`
   if (what === 'finish') return notYet[state] ?? null
   return isLive(state) ? null : `It is ${state}: no agent holds it`
 }

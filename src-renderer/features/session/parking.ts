@@ -33,6 +33,7 @@ const cannotPark: Partial<Record<SessionState, string>> = {
   failed: 'It failed: no agent holds it',
   finished: 'It is finished',
   cancelled: 'It is cancelled',
+  moved: 'It was moved',
 }
 
 /** Why a session cannot be parked now; null when it can. */

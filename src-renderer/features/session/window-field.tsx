@@ -6,7 +6,7 @@ import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { newCommand } from '../composer/steer.ts'
-import { attempt } from './actions.ts'
+import { attempt, takesMessages } from './actions.ts'
 
 /** `10m`, and whose it is. */
 export function windowText(own: string | null, ofProject: string | undefined): string {
@@ -27,7 +27,7 @@ export function WindowField({ session }: { session: Session }) {
     setRefusal(outcome.ok ? null : outcome.refusal)
     if (outcome.ok) setTyped(null)
   }
-  const isOver = session.state === 'finished' || session.state === 'cancelled'
+  const isOver = !takesMessages(session.state)
   if (typed === null) {
     return (
       <>

@@ -1,0 +1,128 @@
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FoundThing, LeftoverKind } from '../../src-shared/moving.ts'
+import type { Drivers } from '../runtimes/registry.ts'
+import { WORKSPACES_FOLDER } from '../workspace/folders.ts'
+import { isStaleLock } from '../workspace/lock-file.ts'
+import { readRecord } from '../workspace/record.ts'
+
+const ID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+
+/** Names that only Ballet gives, by the folder of the data folder that they stand in; the first group is the owner. */
+export const THINGS = {
+  kept: /^([a-z]+-[0-9a-f]{16}\.sealed|\.part)$/,
+  keptFolder: new RegExp(`^(${ID})$`),
+  lease: /^([0-9a-f]{16})$/,
+  onTheWay: /^(push|export|import)-[0-9a-f]{12,16}$/,
+  halfWorkspace: /^\.(new|trash)-/,
+  mirror: new RegExp(`^(${ID})\\.git(\\.broken-[0-9a-f]{6})?$`),
+  halfMirror: new RegExp(`^${ID}\\.git\\.new$`),
+  lock: new RegExp(`^(${ID})\\.git\\.lock$`),
+}
+
+/**
+ * What Ballet made in a data folder and what runtimes keep of conversations in its workspaces, as far as the things
+ * themselves prove it: by a name that only Ballet gives, in the place for it, and by what they say of themselves.
+ * What does not prove it is not in the list. Links are never followed.
+ */
+export async function findThings(
+  dataDir: string,
+  { drivers, env }: { drivers: Drivers; env: Readonly<Record<string, string>> },
+): Promise<FoundThing[]> {
+  return [
+    ...(await findWorkspaces(dataDir)),
+    ...(await findKept(dataDir)),
+    ...(await findScratch(dataDir)),
+    ...(await findMirrors(dataDir)),
+    ...(await findStates(dataDir, drivers, env)),
+  ]
+}
+
+async function findWorkspaces(dataDir: string): Promise<FoundThing[]> {
+  const found: FoundThing[] = []
+  for (const name of await foldersIn(join(dataDir, WORKSPACES_FOLDER))) {
+    const path = join(dataDir, WORKSPACES_FOLDER, name)
+    if (THINGS.halfWorkspace.test(name)) found.push(await thing('scratch', path, null))
+    else {
+      const record = await readRecord(path)
+      if (record !== null) found.push(await thing('workspace', path, record.session))
+    }
+  }
+  return found
+}
+
+async function findKept(dataDir: string): Promise<FoundThing[]> {
+  const found: FoundThing[] = []
+  for (const session of await foldersIn(join(dataDir, 'kept'))) {
+    if (!THINGS.keptFolder.test(session)) continue
+    const folder = join(dataDir, 'kept', session)
+    const names = await readdir(folder)
+    for (const name of names) {
+      if (THINGS.kept.test(name)) found.push(await thing('kept', join(folder, name), session))
+    }
+    if (names.length === 0) found.push(await thing('kept', folder, session))
+  }
+  return found
+}
+
+async function findScratch(dataDir: string): Promise<FoundThing[]> {
+  const found: FoundThing[] = []
+  for (const name of await foldersIn(join(dataDir, 'scratch'))) {
+    const path = join(dataDir, 'scratch', name)
+    if (THINGS.lease.test(name)) found.push(await thing('scratch', path, name))
+    else if (THINGS.onTheWay.test(name)) found.push(await thing('scratch', path, null))
+  }
+  return found
+}
+
+async function findMirrors(dataDir: string): Promise<FoundThing[]> {
+  const parent = join(dataDir, 'mirrors')
+  const found: FoundThing[] = []
+  for (const name of await readdir(parent).catch(() => [])) {
+    const path = join(parent, name)
+    const project = THINGS.mirror.exec(name)?.[1]
+    if (project !== undefined) found.push(await thing('mirror', path, project))
+    else if (THINGS.halfMirror.test(name)) found.push(await thing('scratch', path, null))
+    else if (THINGS.lock.test(name) && (await isStaleLock(path))) {
+      found.push(await thing('lock', path, null))
+    }
+  }
+  return found
+}
+
+async function findStates(
+  dataDir: string,
+  drivers: Drivers,
+  env: Readonly<Record<string, string>>,
+): Promise<FoundThing[]> {
+  const place = { cwd: join(dataDir, WORKSPACES_FOLDER), env: { ...env } }
+  const found: FoundThing[] = []
+  for (const driver of Object.values(drivers)) {
+    for (const each of (await driver.state?.list(place)) ?? []) {
+      const { path, bytes, ageMs } = each
+      found.push({ kind: 'state', path, bytes, ageMs, owner: each.conversation, place: each.ran })
+    }
+  }
+  return found
+}
+
+async function thing(kind: LeftoverKind, path: string, owner: string | null): Promise<FoundThing> {
+  const { mtimeMs } = await lstat(path)
+  const ageMs = Date.now() - mtimeMs
+  return { kind, path, bytes: await sizeOf(path), ageMs, owner, place: null }
+}
+
+async function foldersIn(parent: string): Promise<string[]> {
+  const entries = await readdir(parent, { withFileTypes: true }).catch(() => [])
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+}
+
+/** In bytes. What vanishes meanwhile counts for nothing. */
+async function sizeOf(path: string): Promise<number> {
+  const info = await lstat(path).catch(() => null)
+  if (info === null) return 0
+  if (!info.isDirectory()) return info.size
+  let bytes = 0
+  for (const name of await readdir(path).catch(() => [])) bytes += await sizeOf(join(path, name))
+  return bytes
+}
