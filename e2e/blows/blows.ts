@@ -9,7 +9,7 @@ import {
 } from '../support/process-tree.ts'
 import type { Scene } from './deeds.ts'
 import type { HostKind } from './host-under-blows.ts'
-import type { Random } from './random.ts'
+import type { Random, Weights } from './random.ts'
 
 export type Blow =
   | 'runtime'
@@ -22,23 +22,15 @@ export type Blow =
   | 'window kill'
 
 /** What the blow waits for, so that it hits there. */
-export type Moment = 'any' | 'in a tool' | 'in a stream' | 'in a start'
-
-const NO_WINDOW = { 'window reload': 0, 'window kill': 0 }
+export type Moment = 'any' | 'in a tool' | 'in a stream' | 'in a start' | 'in a parking'
 
 /** How often each comes. */
-export const BLOWS: Readonly<Record<HostKind, Readonly<Record<Blow, number>>>> = {
-  headless: {
-    ...{ runtime: 5, tool: 1, agent: 5, host: 3, 'host twice': 1, 'orderly end': 1 },
-    ...NO_WINDOW,
-  },
-  desktop: {
-    ...{ runtime: 1, tool: 0, agent: 1, host: 2, 'host twice': 0, 'orderly end': 0 },
-    ...{ 'window reload': 3, 'window kill': 3 },
-  },
+export const BLOWS: Readonly<Record<HostKind, Weights<Blow>>> = {
+  headless: { runtime: 5, tool: 1, agent: 5, host: 3, 'host twice': 1, 'orderly end': 1 },
+  desktop: { runtime: 1, agent: 1, host: 2, 'window reload': 3, 'window kill': 3 },
 }
 
-export const MOMENTS: Readonly<Record<Moment, number>> = {
+export const MOMENTS: Weights<Moment> = {
   any: 3,
   'in a tool': 2,
   'in a stream': 2,
@@ -86,12 +78,11 @@ async function waitForMoment(
   if (moment === 'any') return undefined
   const deadline = performance.now() + MOMENT_LIMIT_MS
   while (performance.now() < deadline) {
-    if (moment === 'in a start') {
+    if (moment === 'in a start' || moment === 'in a parking') {
       const sessions = await host.life?.client.sessions.list().catch(() => [])
-      const starting = sessions?.find(
-        ({ state, agent }) => agent !== null && (state === 'starting' || state === 'resuming'),
-      )
-      if (starting !== undefined) return starting.id
+      const states = moment === 'in a start' ? ['starting', 'resuming'] : ['parking']
+      const there = sessions?.find(({ state, agent }) => agent !== null && states.includes(state))
+      if (there !== undefined) return there.id
     } else {
       for (const [id, follower] of ledger.followers) {
         if (moment === 'in a tool' ? follower.isInTool : follower.isInStream) return id

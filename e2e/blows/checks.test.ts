@@ -52,7 +52,10 @@ function faults(change: {
   const [first, second] = change.states ?? ['delivered', 'delivered']
   const place = { id: 's', ticket: 'T-1', agent: 'agent-1' }
   const held = {
-    session: { ...place, state: 'waiting', turn: 1, openRequests: 0, lastSeq: events.length },
+    session: {
+      ...{ ...place, state: 'waiting', turn: 1 },
+      ...{ openRequests: 0, openQuestions: 0, lastSeq: events.length },
+    },
     events,
     inputs: [
       { id: 'i1', text: TICKET, state: first },

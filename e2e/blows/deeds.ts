@@ -1,11 +1,10 @@
 import { v7 as uuid } from 'uuid'
-import { CommandId, InputId } from '../../src-shared/ids.ts'
+import { CommandId, InputId, type SessionId } from '../../src-shared/ids.ts'
 import type { Session } from '../../src-shared/records.ts'
 import type { Answer, HostUnderBlows } from './host-under-blows.ts'
 import type { Ledger, Said } from './ledger.ts'
 import type { BlowLog } from './log.ts'
 import type { Random } from './random.ts'
-import { randomScript } from './scripts.ts'
 
 export type Deed =
   | 'begin'
@@ -26,15 +25,21 @@ export type Scene = {
   readonly ledger: Ledger
   readonly log: BlowLog
   readonly projects: readonly string[]
+  /** Text that makes the model do something in a turn; each thing is named by a word of its own. */
+  readonly script: (random: Random, word: (kind: string) => string) => string
+  /** Nobody says or does anything to these sessions in this round. */
+  readonly quiet: ReadonlySet<SessionId>
 }
 
-const newCommand = () => CommandId.parse(uuid())
+export const newCommand = () => CommandId.parse(uuid())
 
 /** What a person does, through whatever happens to the host meanwhile. What is refused is refused. */
 export async function doDeed(scene: Scene, deed: Deed, random: Random): Promise<void> {
   if (deed === 'begin') return begin(scene, random)
   const sessions = await scene.host.ask('sessions.list', (client) => client.sessions.list())
-  const live = sessions.filter(({ state }) => !['finished', 'cancelled'].includes(state))
+  const live = sessions.filter(
+    ({ id, state }) => !['finished', 'cancelled'].includes(state) && !scene.quiet.has(id),
+  )
   if (live.length === 0) return
   switch (deed) {
     case 'message':
@@ -68,9 +73,9 @@ export async function doDeed(scene: Scene, deed: Deed, random: Random): Promise<
 
 /** Writes a ticket and gives it to an agent. */
 export async function begin(scene: Scene, random: Random): Promise<void> {
-  const { host, ledger, round, log } = scene
+  const { host, ledger, round, log, script } = scene
   const word = ledger.word('ticket', round)
-  const body = `${word} ${randomScript(random, (kind) => ledger.word(kind, round))}`
+  const body = `${word} ${script(random, (kind) => ledger.word(kind, round))}`
   const project = random.pick(scene.projects)
   const commandId = newCommand()
   const ticket = await host.ask('tickets.add', (client) =>
@@ -100,7 +105,7 @@ async function message(
 
 /** Edits or cancels an input that is queued, if it still is by then. */
 async function changeInput(
-  { host, ledger, round, log }: Scene,
+  { host, ledger, round, log, script }: Scene,
   what: 'edit' | 'cancel',
   random: Random,
   session: Session,
@@ -121,7 +126,7 @@ async function changeInput(
     return log.say(`cancel of ${said.word}: ${shown(answer)}`)
   }
   const word = ledger.word('said', round)
-  const text = `${word} ${randomScript(random, (kind) => ledger.word(kind, round))}`
+  const text = `${word} ${script(random, (kind) => ledger.word(kind, round))}`
   const answer = await host.call('inputs.edit', (client) =>
     client.inputs.edit({ ref: id, text, commandId }),
   )
@@ -161,7 +166,7 @@ async function command(
   log.say(`${what} of ${session.ticket} (${session.state}): ${shown(answer)}`)
 }
 
-/** Answers one open permission request; false when there is none. */
+/** Answers one open permission request, if there is one. */
 export async function answerOne({ host, log }: Scene, random: Random): Promise<void> {
   const open = await host.ask('requests.list', (client) => client.requests.list({ state: 'open' }))
   if (open.length === 0) return
@@ -176,18 +181,23 @@ export async function answerOne({ host, log }: Scene, random: Random): Promise<v
   log.say(`${how} ${request.title} of ${request.ticket}: ${shown(answer)}`)
 }
 
-function compose({ ledger, round, host }: Scene, random: Random, session: Session) {
+function compose({ ledger, round, host, script }: Scene, random: Random, session: Session) {
   const word = ledger.word('said', round)
   const input = InputId.parse(uuid())
-  const text = `${word} ${randomScript(random, (kind) => ledger.word(kind, round))}`
+  const text = `${word} ${script(random, (kind) => ledger.word(kind, round))}`
   return { host, said: ledger.say(session.id, word, input), text, input }
 }
 
-function settle({ log }: Scene, said: Said, what: string, answer: Answer<unknown>): void {
+export function settle(
+  { log }: Pick<Scene, 'log'>,
+  said: Said,
+  what: string,
+  answer: Answer<unknown>,
+): void {
   said.outcome = answer.kind === 'done' ? 'taken' : 'refused'
   log.say(`${what}: ${shown(answer)}`)
 }
 
-function shown(answer: Answer<unknown>): string {
+export function shown(answer: Answer<unknown>): string {
   return answer.kind === 'done' ? 'done' : `refused, ${answer.refusal.code}`
 }

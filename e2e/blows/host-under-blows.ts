@@ -25,6 +25,13 @@ export type Answer<T> =
 
 export type HostKind = 'headless' | 'desktop'
 
+export type HostUnderBlowsOptions = {
+  readonly kind: HostKind
+  readonly agents: number
+  /** Whether something keeps a host from starting now, so that it is to be tried again. */
+  readonly mayFailToStart?: () => boolean
+}
+
 /** How long a host may be away before a call that waits for it is lost. */
 const AWAY_LIMIT_MS = 45_000
 
@@ -32,25 +39,15 @@ const AWAY_LIMIT_MS = 45_000
 export class HostUnderBlows {
   readonly #bench: Workbench
   readonly #log: BlowLog
-  readonly #kind: HostKind
-  readonly #agents: number
+  readonly #options: HostUnderBlowsOptions
   #life: Life | null = null
   /** Deaths and starts, one after the other. */
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(
-    bench: Workbench,
-    log: BlowLog,
-    options: { readonly kind: HostKind; readonly agents: number },
-  ) {
+  constructor(bench: Workbench, log: BlowLog, options: HostUnderBlowsOptions) {
     this.#bench = bench
     this.#log = log
-    this.#kind = options.kind
-    this.#agents = options.agents
-  }
-
-  get kind(): HostKind {
-    return this.#kind
+    this.#options = options
   }
 
   /** The running host; null while none serves. */
@@ -62,7 +59,7 @@ export class HostUnderBlows {
   up(): Promise<Life> {
     return this.#inTurn(async () => {
       if (this.#life?.isRunning() === true) return this.#life
-      this.#life = await this.#begin()
+      this.#life = await this.#beginSometime()
       this.#log.say(`the host serves (${this.#life.pid})`)
       return this.#life
     })
@@ -90,7 +87,7 @@ export class HostUnderBlows {
       this.#log.say(`kill -9 of the host ${life.pid}, and of the next after ${startMs} ms`)
       await life.kill()
       const { dataDir, env } = this.#bench
-      const next = startServing({ dataDir, env, agents: this.#agents })
+      const next = startServing({ dataDir, env, agents: this.#options.agents })
       await sleep(startMs)
       next.child.kill('SIGKILL')
       await next.exited
@@ -111,8 +108,10 @@ export class HostUnderBlows {
         if (life !== null) return { kind: 'done', value: await ask(life.client) }
       } catch (error) {
         const refusal = refusalIn(error)
-        // A refusal that came while the host went down may be of the going down.
-        if (refusal !== undefined && this.life === life) return { kind: 'refused', refusal }
+        // What there is no room for now is asked again, like what the host could not answer. A refusal that came
+        // while it went down may be of the going down.
+        const isForGood = refusal !== undefined && refusal.code !== 'storage.full'
+        if (isForGood && this.life === life) return { kind: 'refused', refusal }
         if (error instanceof ORPCError && refusal === undefined && this.life === life) throw error
       }
       if (performance.now() > deadline) throw new Error(`No host answered: ${what}`)
@@ -127,9 +126,24 @@ export class HostUnderBlows {
     throw new Error(`${what} was refused: ${JSON.stringify(answer.refusal)}`)
   }
 
+  async #beginSometime(): Promise<Life> {
+    const deadline = performance.now() + AWAY_LIMIT_MS
+    for (;;) {
+      const mayFail = this.#options.mayFailToStart?.() ?? false
+      try {
+        return await this.#begin()
+      } catch (error) {
+        if (!mayFail || performance.now() > deadline) throw error
+        const [why = ''] = error instanceof Error ? error.message.split('\n').slice(1) : []
+        this.#log.say(`the host does not start: ${why.slice(0, 200)}`)
+        await sleep(100)
+      }
+    }
+  }
+
   async #begin(): Promise<Life> {
-    if (this.#kind === 'headless') {
-      const host = await this.#bench.host({ agents: this.#agents })
+    if (this.#options.kind === 'headless') {
+      const host = await this.#bench.host({ agents: this.#options.agents })
       return { ...host, end: async () => void (await host.stop()) }
     }
     const app = await this.#bench.desktop()

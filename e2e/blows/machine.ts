@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -110,7 +111,7 @@ async function folderFaults(bench: Workbench, sessions: readonly Session[]): Pro
   return faults
 }
 
-/** What a finished session wrote is on its branch. */
+/** What a finished session wrote is on its branch, as it was written. */
 export async function workFaults(
   remote: GitRemote,
   session: Session,
@@ -121,18 +122,30 @@ export async function workFaults(
       status === 'ok' ? [callId] : [],
     ),
   )
-  const written = ofKind(events, 'tool.call').flatMap(({ callId, name, input }) => {
-    const file = /"file_path":"[^"]*\/(file-[^"/]+)"/u.exec(input)?.[1]
-    return name === 'Write' && file !== undefined && done.has(callId) ? [file] : []
-  })
+  const written = ofKind(events, 'tool.call').flatMap(({ callId, name, input }) =>
+    name === 'Write' && done.has(callId) ? writtenBy(input) : [],
+  )
   if (written.length === 0) return []
+  const { ticket, branch } = session
   const branches = await remote.branches()
-  if (!branches.includes(session.branch))
-    return [`${session.ticket}: ${session.branch} is not pushed`]
-  const files = new Set(await remote.listFiles(session.branch))
-  return written
-    .filter((file) => !files.has(file))
-    .map((file) => `${session.ticket}: ${file} is not on ${session.branch}`)
+  if (!branches.includes(branch)) return [`${ticket}: ${branch} is not pushed`]
+  const faults = written.map(async ({ file, sum }) => {
+    const there = await remote.readFile(branch, file)
+    if (there === undefined) return [`${ticket}: ${file} is not on ${branch}`]
+    return sumOf(there) === sum ? [] : [`${ticket}: ${file} is another one on ${branch}`]
+  })
+  return (await Promise.all(faults)).flat()
+}
+
+/** The files of the rounds that a call writes, with the hash of their content. */
+function writtenBy(input: string): { readonly file: string; readonly sum: string }[] {
+  const { file_path: path, content }: Record<string, unknown> = JSON.parse(input)
+  const file = basename(String(path))
+  return file.startsWith('file-') ? [{ file, sum: sumOf(String(content)) }] : []
+}
+
+function sumOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** What was asked of sessions that an agent holds, and is not done yet; no client sees that. */
@@ -179,7 +192,7 @@ export function databaseFaults(dataDir: string): string[] {
   })
 }
 
-function reading<T>(dataDir: string, read: (db: Database.Database) => T): T {
+export function reading<T>(dataDir: string, read: (db: Database.Database) => T): T {
   const db = new Database(join(dataDir, 'ballet.sqlite'), { readonly: true })
   try {
     return read(db)
@@ -188,7 +201,7 @@ function reading<T>(dataDir: string, read: (db: Database.Database) => T): T {
   }
 }
 
-async function namesIn(folder: string): Promise<string[]> {
+export async function namesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch(() => [])
 }
 

@@ -1,3 +1,6 @@
+/** How often each comes; what is absent never does. */
+export type Weights<K extends string> = Readonly<Partial<Record<K, number>>>
+
 /** Random choices that follow from a seed alone. */
 export type Random = {
   /** At least `low`, less than `high`. */
@@ -8,7 +11,7 @@ export type Random = {
   /** @throws Error when there is nothing to choose from */
   pick<T>(from: readonly T[]): T
   /** One of the names, as often as its weight says. */
-  weighted<K extends string>(weights: Readonly<Record<K, number>>): K
+  weighted<K extends string>(weights: Weights<K>): K
   /** Another sequence, that does not depend on how much was taken from this one. */
   fork(name: string): Random
 }
@@ -31,11 +34,12 @@ export function randomFrom(seed: string): Random {
       if (chosen === undefined) throw new Error('There is nothing to choose from.')
       return chosen
     },
-    weighted: <K extends string>(weights: Readonly<Record<K, number>>) => {
+    weighted: <K extends string>(weights: Weights<K>) => {
       const names = Object.keys(weights) as K[]
-      let rest = next() * names.reduce((sum, name) => sum + weights[name], 0)
+      const weightOf = (name: K) => weights[name] ?? 0
+      let rest = next() * names.reduce((sum, name) => sum + weightOf(name), 0)
       for (const name of names) {
-        rest -= weights[name]
+        rest -= weightOf(name)
         if (rest < 0) return name
       }
       return random.pick(names)

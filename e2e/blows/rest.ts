@@ -7,6 +7,9 @@ import type { Random } from './random.ts'
 
 export type AtRest = { readonly sessions: readonly Session[]; readonly agents: readonly Agent[] }
 
+/** Does what a person has to do before all is at rest; gives what is not yet as it should be. */
+export type Tend = (scene: Scene, seen: AtRest) => Promise<readonly string[]>
+
 const REST_LIMIT_MS = 60_000
 
 /**
@@ -14,7 +17,12 @@ const REST_LIMIT_MS = 60_000
  * agent that is not free. What asks for permission is answered.
  * @throws Error with what does not come to rest
  */
-export async function comeToRest(scene: Scene, dataDir: string, random: Random): Promise<AtRest> {
+export async function comeToRest(
+  scene: Scene,
+  dataDir: string,
+  random: Random,
+  tend: Tend = async () => [],
+): Promise<AtRest> {
   const { host } = scene
   const deadline = performance.now() + REST_LIMIT_MS
   let calm = 0
@@ -23,7 +31,7 @@ export async function comeToRest(scene: Scene, dataDir: string, random: Random):
     await host.up()
     await answerOne(scene, random)
     const { seen, reasons } = await host.ask('the state of everything', look)
-    unrest = [...reasons, ...pendingIn(dataDir)]
+    unrest = [...reasons, ...pendingIn(dataDir), ...(await tend(scene, seen))]
     calm = unrest.length === 0 ? calm + 1 : 0
     // What has just been stored may be about to begin something.
     if (calm === 3) return seen

@@ -5,41 +5,26 @@ import type { BalletClient } from '../support/ballet-client.ts'
 import type { GitRemote } from '../support/git-remote.ts'
 import { showEvents, timelineOf } from '../support/watch.ts'
 import type { Workbench } from '../support/workbench.ts'
-import { BLOWS, MOMENTS, strike } from './blows.ts'
 import { type Held, requestsIn, rowFaults, sessionFaults } from './checks.ts'
-import { begin, type Deed, doDeed, type Scene } from './deeds.ts'
-import { type HostKind, HostUnderBlows } from './host-under-blows.ts'
+import { begin, type Scene } from './deeds.ts'
+import { HostUnderBlows } from './host-under-blows.ts'
 import { Ledger } from './ledger.ts'
 import { type BlowLog, openLog } from './log.ts'
 import { databaseFaults, machineFaults, workFaults } from './machine.ts'
 import { type Random, randomFrom } from './random.ts'
 import { type AtRest, comeToRest } from './rest.ts'
+import type { Rules } from './rules.ts'
 import { windowFaults } from './window.ts'
 
 export type RoundsOptions = {
   readonly rounds: number
   readonly seed: string
-  readonly kind: HostKind
+  readonly rules: Rules
+  /** The remote of all projects. */
+  readonly remote: GitRemote
   /** Where every blow and deed is written, line by line. */
   readonly logFile: string
   readonly onRound?: (line: string) => void
-}
-
-const AGENTS = 3
-/** How many sessions are live when a round begins: one more than agents, so that one waits. */
-const LIVE = 4
-
-const DEEDS: Readonly<Record<Deed, number>> = {
-  begin: 1,
-  message: 7,
-  steer: 2,
-  edit: 2,
-  cancel: 1,
-  interrupt: 4,
-  answer: 3,
-  stop: 1,
-  start: 2,
-  finish: 1,
 }
 
 /**
@@ -48,22 +33,25 @@ const DEEDS: Readonly<Record<Deed, number>> = {
  * @throws Error with the seed, the round, what is wrong, the log and the timelines, at the first round that is not
  */
 export async function runRounds(bench: Workbench, options: RoundsOptions): Promise<void> {
+  const { rules, remote } = options
   const log = openLog(options.logFile)
-  const host = new HostUnderBlows(bench, log, { kind: options.kind, agents: AGENTS })
+  const host = new HostUnderBlows(bench, log, rules)
   const ledger = new Ledger()
-  const remote = await bench.remote()
   const { client } = await host.up()
-  for (const permission of ['full', 'ask'] as const) {
-    await client.projects.add({ name: permission, repo: remote.path, permission })
-  }
+  for (const project of rules.projects) await client.projects.add({ ...project, repo: remote.path })
   const random = randomFrom(options.seed)
   try {
     for (let round = 1; round <= options.rounds; round += 1) {
-      const scene: Scene = { round, host, ledger, log, projects: ['full', 'full', 'ask'] }
       log.round(round)
       const begun = performance.now()
-      const world = { bench, remote, scene, random: random.fork(`round ${round}`) }
-      const blows = await playRound(world).catch((error: unknown) => {
+      const own = random.fork(`round ${round}`)
+      const sessions = await host.ask('sessions.list', (each) => each.sessions.list())
+      const live = sessions.filter(({ state }) => isLive(rules, state))
+      const quiet = rules.besides?.before(live, own.fork('quiet')) ?? new Set()
+      const { script, begun: projects } = rules
+      const scene: Scene = { round, host, ledger, log, projects, script, quiet }
+      const world = { rules, bench, remote, scene, random: own }
+      const blows = await playRound(world, live).catch((error: unknown) => {
         throw failure(options, log, [error instanceof Error ? error.message : String(error)], '')
       })
       const { faults, timelines } = await look(world, round === options.rounds)
@@ -77,36 +65,42 @@ export async function runRounds(bench: Workbench, options: RoundsOptions): Promi
 }
 
 type World = {
+  readonly rules: Rules
   readonly bench: Workbench
   readonly remote: GitRemote
   readonly scene: Scene
   readonly random: Random
 }
 
+/** What takes a person's word, or would once it is brought back. */
+function isLive({ finishesParked }: Rules, state: Session['state']): boolean {
+  return !OVER.has(state) && (finishesParked || state !== 'parked')
+}
+
+const OVER: ReadonlySet<Session['state']> = new Set(['finished', 'cancelled'])
+
 /** Deeds and blows, each at its moment, until all are done; gives how many blows there were. */
-async function playRound({ scene, random }: World): Promise<number> {
-  const { host } = scene
-  const sessions = await host.ask('sessions.list', (client) => client.sessions.list())
-  const live = sessions.filter(({ state }) => !['finished', 'cancelled', 'parked'].includes(state))
+async function playRound(world: World, live: readonly Session[]): Promise<number> {
+  const { scene, random, rules } = world
   const windowMs = random.between(1_000, 2_200)
   // Some are over, so that others have room.
-  const over = live.filter(({ state }) => state === 'waiting').slice(0, random.whole(0, 2))
-  const work: Promise<void>[] = [finish(scene, over)]
-  for (let missing = live.length - over.length; missing < LIVE; missing += 1) {
+  const over = live
+    .filter(({ id, state }) => isFinishable(rules, state) && !scene.quiet.has(id))
+    .slice(0, random.whole(0, 2))
+  const work: Promise<void>[] = [finish(world, over)]
+  for (let missing = live.length - over.length; missing < rules.live; missing += 1) {
     work.push(begin(scene, random.fork(`begin ${missing}`)))
   }
-  const deeds = random.whole(4, 8)
+  work.push(...(rules.besides?.during(scene, random.fork('besides')) ?? []))
+  const deeds = random.whole(...rules.deeds)
   for (let index = 0; index < deeds; index += 1) {
     const own = random.fork(`deed ${index}`)
-    const deed = own.weighted(DEEDS)
-    work.push(after(own.between(0, windowMs), () => doDeed(scene, deed, own)))
+    work.push(after(own.between(0, windowMs), () => rules.deed(scene, own)))
   }
-  const blows = random.whole(1, 4)
+  const blows = random.whole(...rules.blows)
   for (let index = 0; index < blows; index += 1) {
     const own = random.fork(`blow ${index}`)
-    const blow = own.weighted(BLOWS[host.kind])
-    const moment = own.weighted(MOMENTS)
-    work.push(after(own.between(0, windowMs), () => strike(scene, blow, moment, own)))
+    work.push(after(own.between(0, windowMs), () => rules.blow(scene, own)))
   }
   const ends = await Promise.allSettled(work)
   const failed = ends.find((end) => end.status === 'rejected')
@@ -124,13 +118,14 @@ async function look(
   world: World,
   isLast: boolean,
 ): Promise<{ faults: string[]; timelines: string }> {
-  const { scene, random, bench } = world
+  const { scene, random, bench, rules } = world
+  const toRest = () => comeToRest(scene, bench.dataDir, random, rules.besides?.tend)
   try {
-    const rest = await comeToRest(scene, bench.dataDir, random)
+    const rest = await toRest()
     const found = await check(world, rest)
     if (found.faults.length > 0 || !isLast) return found
-    await finish(scene, rest.sessions)
-    return await check(world, await comeToRest(scene, bench.dataDir, random))
+    await finish(world, rest.sessions)
+    return await check(world, await toRest())
   } catch (error) {
     return { faults: [error instanceof Error ? error.message : String(error)], timelines: '' }
   } finally {
@@ -138,17 +133,22 @@ async function look(
   }
 }
 
-/** Finishes those that wait. */
-async function finish({ host, log }: Scene, sessions: readonly Session[]): Promise<void> {
+/** Finishes those that can be, through everything that happens to the host. */
+async function finish({ scene, rules }: World, sessions: readonly Session[]): Promise<void> {
+  const { host, log } = scene
   for (const { id, ticket, state } of sessions) {
-    if (state !== 'waiting') continue
-    log.say(`finish of ${ticket}, at rest`)
+    if (!isFinishable(rules, state)) continue
+    log.say(`finish of ${ticket} (${state})`)
     await host.call('finish', (client) => client.sessions.finish({ ref: id }))
   }
 }
 
+function isFinishable({ finishesParked }: Rules, state: Session['state']): boolean {
+  return state === 'waiting' || (finishesParked && state === 'parked')
+}
+
 async function check(
-  { bench, remote, scene }: World,
+  { bench, remote, scene, rules }: World,
   rest: AtRest,
 ): Promise<{ faults: string[]; timelines: string }> {
   const { host, ledger } = scene
@@ -169,6 +169,7 @@ async function check(
     if (found.length > 0) timelines.push(`${session.ticket}\n${showEvents(events)}`)
     faults.push(...found)
   }
+  faults.push(...((await rules.besides?.faults(host, rest)) ?? []))
   faults.push(...(await machineFaults(bench, life)))
   faults.push(...databaseFaults(bench.dataDir))
   faults.push(...(await windowFaults(life, rest.sessions)))
@@ -200,14 +201,14 @@ async function holdStill(
 }
 
 function failure(
-  { seed, kind, logFile }: RoundsOptions,
+  { seed, rules, logFile }: RoundsOptions,
   log: BlowLog,
   faults: readonly string[],
   timelines: string,
 ): Error {
   return new Error(
     [
-      `The blows (${kind}, seed ${seed}) broke something:`,
+      `The blows (${rules.name}, seed ${seed}) broke something:`,
       ...faults.map((fault) => `- ${fault}`),
       '',
       `The round, of ${logFile}:`,

@@ -12,7 +12,7 @@ export function randomScript(random: Random, word: (kind: string) => string): st
   return script(...steps)
 }
 
-function randomStep(random: Random, word: (kind: string) => string): Step {
+export function randomStep(random: Random, word: (kind: string) => string): Step {
   const kind = random.weighted({
     sleep: 4,
     echo: 2,
@@ -30,7 +30,7 @@ function randomStep(random: Random, word: (kind: string) => string): Step {
     case 'echo':
       return bash(`echo ${fileName(word('out'))}`, text)
     case 'write':
-      return write(fileName(word('file')), 'Written.\n', text)
+      return writeFile(word('file'), text)
     case 'stream':
       return { ...stream(random, word('text')), ...bash('true') }
     case 'two':
@@ -50,9 +50,14 @@ function randomStep(random: Random, word: (kind: string) => string): Step {
   }
 }
 
-function stream(random: Random, word: string): Step {
+export function stream(random: Random, word: string): Step {
   const text = `${word} ${Array.from({ length: 40 }, (_, index) => `part${index}`).join(' ')}`
   return { text, chunks: 12, delay: random.whole(5, 60) }
+}
+
+/** Its content occurs nowhere else either. */
+export function writeFile(word: string, text?: string): Step {
+  return write(fileName(word), `Written by ${word}.\n`, text)
 }
 
 /** Without what a shell or a file system reads in its own way. */

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process'
 import { appendFile, mkdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-
-const run = promisify(execFile)
+import { asRoot } from './read-only-folder.ts'
 
 /** A folder on a disk of its own. */
 export type SmallDisk = {
@@ -20,17 +17,7 @@ export type SmallDisk = {
  */
 export async function mountSmallDisk(folder: string, megabytes: number): Promise<SmallDisk> {
   await mkdir(folder, { recursive: true })
-  const mount = process.getuid?.() === 0 ? ['mount'] : ['sudo', '-n', 'mount']
-  const [program = 'mount', ...first] = mount
-  await run(program, [
-    ...first,
-    '-t',
-    'tmpfs',
-    '-o',
-    `size=${megabytes}m,mode=0777`,
-    'tmpfs',
-    folder,
-  ])
+  await asRoot('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0777`, 'tmpfs', folder)
   const filler = join(folder, 'filler')
   return {
     fill: async () => {
@@ -46,10 +33,6 @@ export async function mountSmallDisk(folder: string, megabytes: number): Promise
       }
     },
     free: () => rm(filler, { force: true }),
-    remove: async () => {
-      const [umount = 'umount', ...rest] =
-        process.getuid?.() === 0 ? ['umount', '-l'] : ['sudo', '-n', 'umount', '-l']
-      await run(umount, [...rest, folder])
-    },
+    remove: () => asRoot('umount', '-l', folder),
   }
 }

@@ -1,6 +1,6 @@
-import { join } from 'node:path'
+import { roundsLog } from '../../blows/command.ts'
 import { runRounds } from '../../blows/rounds.ts'
-import { ROOT } from '../../electron-runtime.ts'
+import { blowRules } from '../../blows/rules.ts'
 import { test } from '../../support/workbench.ts'
 
 const SEED = 'ballet'
@@ -13,10 +13,11 @@ for (const { kind, rounds } of [
     // A few seconds a round on a quiet machine.
     test.setTimeout(1_500_000)
     await runRounds(bench, {
+      rules: blowRules(kind),
+      remote: await bench.remote(),
       rounds,
       seed: SEED,
-      kind,
-      logFile: join(ROOT, 'test-results', 'blows', `${kind}-${SEED}.log`),
+      logFile: roundsLog('blows', kind, SEED),
       onRound: (line) => console.log(`${kind}, ${line}`),
     })
   })
