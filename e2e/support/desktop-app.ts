@@ -13,8 +13,10 @@ export type DesktopApp = {
   client(): Promise<BalletClient>
   /** `kill -9` of the main process; resolves when it is gone. */
   kill(): Promise<void>
-  /** Ends it as a person would. */
+  /** Ends it as a person would: every session is parked first, a working one at the end of its turn or its grace. */
   quit(): Promise<void>
+  /** Ends it as a system that goes down: all is kept within seconds. */
+  end(): Promise<void>
   isRunning(): boolean
 }
 
@@ -79,6 +81,11 @@ export async function startDesktop(options: DesktopOptions): Promise<DesktopApp>
     quit: async () => {
       await disconnect()
       await app.close()
+      await exited
+    },
+    end: async () => {
+      await disconnect()
+      main.kill('SIGTERM')
       await exited
     },
     isRunning,

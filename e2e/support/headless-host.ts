@@ -1,7 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type BalletClient, type BalletConnection, connectTo } from './ballet-client.ts'
 import { BALLET_PROGRAM, type CommandResult, runBallet } from './command-line.ts'
 import { jsonLines, type Program, startProgram } from './program.ts'
 import { waitFor } from './wait-for.ts'
+
+/** The host hears each of two signals that are so far apart. */
+const BETWEEN_SIGNALS_MS = 300
 
 /** `ballet serve` on a data folder, as a process of its own. */
 export type HeadlessHost = {
@@ -12,8 +16,10 @@ export type HeadlessHost = {
   cli(...args: string[]): Promise<CommandResult>
   /** `kill -9`; resolves when it is gone. */
   kill(): Promise<void>
-  /** SIGTERM; gives the exit code. */
+  /** SIGTERM: every session is parked first, a working one at the end of its turn or its grace. Gives the exit code. */
   stop(): Promise<number | null>
+  /** The fast way of it, as for a machine that goes down. */
+  stopFast(): Promise<number | null>
   isRunning(): boolean
   /** Everything that it printed on standard error. */
   stderr(): string
@@ -67,6 +73,15 @@ export async function startHeadlessHost(options: HeadlessHostOptions): Promise<H
     stop: async () => {
       connection.close()
       program.child.kill('SIGTERM')
+      return program.exited
+    },
+    stopFast: async () => {
+      connection.close()
+      // Two signals at the same moment are one.
+      for (let sent = 0; sent < 2 && program.isRunning(); sent += 1) {
+        program.child.kill('SIGTERM')
+        await Promise.race([program.exited, sleep(BETWEEN_SIGNALS_MS)])
+      }
       return program.exited
     },
     isRunning: program.isRunning,

@@ -125,14 +125,14 @@ async function makeWorkbench(
     host: async (options = {}) => {
       const host = await startHeadlessHost({ dataDir, ...options, env: joined(env, options.env) })
       ends.push(async () => {
-        if (host.isRunning()) await host.stop()
+        if (host.isRunning()) await host.stopFast()
       })
       return host
     },
     desktop: async (options = {}) => {
       const desktop = await startDesktop({ dataDir, ...options, env: joined(env, options.env) })
       ends.push(async () => {
-        if (desktop.isRunning()) await desktop.quit()
+        if (desktop.isRunning()) await desktop.end()
       })
       return desktop
     },

@@ -108,6 +108,7 @@ test('an orderly end leaves nothing running', async ({ bench }) => {
   await addProject(client, (await bench.remote()).path)
   await startTicket(client, { body: script(bash('sleep 310'), say('Never.')) })
   await bench.process('sleep 310')
+  await client.settings.edit({ drainGraceSeconds: 1 })
   await desktop.quit()
   await waitFor('everything to be gone', async () => (await bench.processes()).length === 0)
 })
