@@ -28,6 +28,7 @@ export type PlannerOptions = {
 }
 
 const SOURCES_FOLDER = 'sources'
+const SETTINGS_FILE = 'settings.json'
 const END_TREE = { graceMs: 0, limitMs: 10_000 }
 
 /**
@@ -77,6 +78,7 @@ async function plan(
   if (gathered.files === 0) return undecided(nothingToRead(gathered))
   const { text, costUsd } = await driver.readOnlyRun({
     cwd: root,
+    settingsFile: join(probe.folder, SETTINGS_FILE),
     executable: found.value,
     model: probe.model,
     env,

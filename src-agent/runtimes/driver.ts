@@ -146,6 +146,8 @@ export type RuntimeSession = {
 export type ReadOnlyRun = {
   /** It can read what is in this folder and nothing else, write nothing and start nothing. */
   cwd: string
+  /** A new file outside that folder, which goes when the run is over. */
+  settingsFile: string
   executable: string
   model: string | null
   /** The whole environment of the runtime, without the marker, which the driver adds. */

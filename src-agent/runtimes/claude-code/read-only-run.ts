@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import type { ReadOnlyAnswer, ReadOnlyRun } from '../driver.ts'
@@ -8,6 +9,7 @@ import { Initialized, refuseWithoutLogin } from './launch-session.ts'
 import type { ResultLine } from './lines.ts'
 import { describeExit, RuntimeProcess } from './runtime-process.ts'
 import { turnEndOf } from './turn-end.ts'
+import { readModelAccess } from './user-settings.ts'
 
 /** The oldest version of which it was measured that these arguments keep it inside its folder. */
 const OLDEST_VERSION = '2.1.332'
@@ -20,7 +22,8 @@ const EXIT_LIMIT_MS = 2_000
 const READ_ONLY = [
   ...'-p --input-format stream-json --output-format stream-json --verbose'.split(' '),
   ...'--permission-mode dontAsk --tools Read,Grep,Glob'.split(' '),
-  ...'--setting-sources user --strict-mcp-config --disable-slash-commands'.split(' '),
+  // Settings of the user could allow to read elsewhere, and run hooks.
+  ...['--setting-sources', '', '--strict-mcp-config', '--disable-slash-commands'],
   '--no-session-persistence',
 ] as const
 
@@ -70,8 +73,11 @@ async function start(
   mask: SecretMask,
   answered: (result: ResultLine) => void,
 ): Promise<RuntimeProcess> {
+  const settings = JSON.stringify(await readModelAccess(run.env))
+  await writeFile(run.settingsFile, settings, { mode: 0o600 })
   const args = [
     ...READ_ONLY,
+    ...['--settings', run.settingsFile],
     ...['--max-turns', String(MOST_TURNS), '--max-budget-usd', String(run.costLimitUsd)],
     ...(run.model === null ? [] : ['--model', run.model]),
     ...['--append-system-prompt', run.instructions],

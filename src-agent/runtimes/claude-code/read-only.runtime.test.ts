@@ -38,6 +38,7 @@ describe('a read-only run of the real Claude Code', () => {
     const { cwd, executable, model: name, env, marker } = scene.spec
     return driver.readOnlyRun({
       ...{ cwd, executable, model: name, env, marker },
+      settingsFile: join(scene.root, 'settings.json'),
       instructions: 'This is a read-only run.',
       costLimitUsd: 1,
       signal: aborter.signal,
@@ -80,6 +81,28 @@ describe('a read-only run of the real Claude Code', () => {
     expect(await run(scripted('Look around.', steps))).toMatchObject({ text: 'I could not.' })
     expect(shown()).not.toContain('the secret of somebody')
     expect(existsSync(join(scene.cwd, 'new.txt'))).toBe(false)
+  })
+
+  it('goes by no settings of the user but those by which a model is reached', async () => {
+    const { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: url, ...env } = scene.spec.env
+    const ran = join(scene.root, 'ran')
+    const hook = { hooks: [{ type: 'command', command: `touch ${ran}` }] }
+    const settings = {
+      permissions: { allow: ['Read', 'Grep'], additionalDirectories: [scene.root] },
+      hooks: { UserPromptSubmit: [hook], PreToolUse: [{ matcher: '*', ...hook }] },
+      apiKeyHelper: `echo ${key}`,
+      env: { ANTHROPIC_BASE_URL: url },
+    }
+    await writeFile(join(scene.configDir, 'settings.json'), JSON.stringify(settings))
+    const steps = [
+      read(secret),
+      { tool: 'Grep', input: { pattern: 'somebody', path: scene.root, output_mode: 'content' } },
+      { text: 'I could not.' },
+    ]
+    const answer = await run(scripted('Look around.', steps), { env })
+    expect(answer).toMatchObject({ text: 'I could not.' })
+    expect(shown()).not.toContain('the secret of somebody')
+    expect(existsSync(ran)).toBe(false)
   })
 
   it('takes its prompt as it is: no file that it mentions is read, and no command is run', async () => {
