@@ -13,7 +13,7 @@ export function inboxCalls({ committer, joins }: CallContext): Calls['inbox'] {
       if (project !== undefined && !project.ok) return project
       const open = { state: 'open' } as const
       const [waiting, questions, requests, assumptions] = await Promise.all([
-        cache.rows({ table: 'session', where: { state: ['waiting', 'failed'] } }),
+        cache.rows({ table: 'session', where: { state: ['waiting', 'parked', 'failed'] } }),
         cache.rows({
           table: 'question',
           where: { state: ['open', 'answered'], inputId: null },

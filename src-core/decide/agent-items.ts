@@ -15,7 +15,7 @@ import { sayWhatIsAsked, sendAnswers } from './questions.ts'
 import { endTurnOfRequests, openRequest, settleRequest } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver } from './session-states.ts'
-import { moveOn } from './stage-completion.ts'
+import { failedStage, moveOn } from './stage-completion.ts'
 import { standingReason, UNREACHABLE_TOOLS } from './standing-reason.ts'
 import { type CutFacts, cutTurn } from './turn-cut.ts'
 import { afterTurn } from './turn-end.ts'
@@ -260,7 +260,7 @@ class ItemFold {
     const { turnCut, pending } = draft.session
     const answer = draft.openRequests.length > 0 ? 'Answer its request or send' : 'Send'
     if (turnCut) draft.move('waiting', cause, `${answer} a message to go on.`)
-    else draft.move('waiting', ...standingReason(draft.session))
+    else draft.move('waiting', ...(failedStage(draft.session) ?? standingReason(draft.session)))
     draft.set({ queuedAt: null })
     storeRestored(draft, this.#ids)
     if (pending === 'finish') beginFinish(draft, this.#state.lease.id)

@@ -79,8 +79,9 @@ function sendTurn(draft: SessionDraft, turn: number | null, ids: Ids): void {
 
 /** A session that holds no agent is brought back for what was queued, unless that is to wait. */
 function goOn(draft: SessionDraft, resume: boolean, ids: Ids): void {
-  const { state } = draft.session
-  const isAway = state === 'parked' || state === 'failed'
+  const { state, pending } = draft.session
+  // One that is being finished from its workspace stays where it is.
+  const isAway = (state === 'parked' || state === 'failed') && pending !== 'finish'
   if (isAway && resume && draft.queued.length > 0) bringBack(draft, draft.now)
   draft.deliver(ids)
 }

@@ -49,7 +49,7 @@ export function askQuestion(draft: SessionDraft, asked: Asked, ids: Ids): ToolAn
   draft.question(row)
   tellAsked(draft, row, asked.at)
   if (isOver(draft.session.state)) {
-    withdrawQuestions(draft, [row], 'the session is over')
+    withdrawQuestions(draft, [{ ...row, planner: 'over' }], 'the session is over')
     return { isError: true, text: 'The session is over: nobody answers any more. End your turn.' }
   }
   if (asked.plannerOff !== null)
@@ -245,6 +245,14 @@ export function sendTogether(draft: SessionDraft, rows: readonly QuestionRow[], 
     author: rows.every(({ answer }) => answer?.author === 'planner') ? 'planner' : 'person',
   })
   for (const row of rows) draft.question({ ...row, inputId: id })
+}
+
+/** What can still be taken back brings no session back that a person stopped meanwhile. */
+export function holdForStopped(draft: SessionDraft): void {
+  for (const row of draft.questions) {
+    if (row.held?.resume !== true) continue
+    draft.question({ ...row, held: { ...row.held, resume: false } })
+  }
 }
 
 /** Nobody needs to answer these any more, and no answer reaches the session. */

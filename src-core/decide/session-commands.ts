@@ -7,6 +7,7 @@ import type { Decision } from './change.ts'
 import { checkNotFinishing } from './finishing.ts'
 import { type CheckedImage, checkTakesImages } from './images.ts'
 import { checkSteers, steerInput } from './input-commands.ts'
+import { holdForStopped } from './questions.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver, MOVED_HINT } from './session-states.ts'
 import { bringBack } from './tickets.ts'
@@ -222,6 +223,7 @@ export function park(draft: SessionDraft, reason: string, hint?: string): void {
   const isReview = draft.session.outcome === 'needs_review'
   draft.move('parked', reason, hint ?? (isReview ? REVIEW_HINT : RESUME_HINT))
   draft.set({ pending: null, queuedAt: null })
+  holdForStopped(draft)
   draft.ticketStatus(isReview ? 'Review' : 'Ready')
 }
 

@@ -1,10 +1,12 @@
 import type { Instant } from '../../src-shared/ids.ts'
 import type { CompleteStage } from '../../src-shared/mcp-tools.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
+import type { SessionRow } from '../storage/rows.ts'
 import { beginFinish } from './finishing.ts'
 import { inlineText } from './large-text.ts'
 import { beginStop } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
+import type { SaidOfSession } from './standing-reason.ts'
 
 /** The agent says how its stage ended; it counts when the turn ends in order. Answers what the tool says. */
 export function completeStage(
@@ -37,12 +39,21 @@ const REASON = 1_000
 
 const shortened = (text: string) => (text.length > REASON ? `${text.slice(0, REASON - 1)}…` : text)
 
+/** Why a session waits whose stage failed, until it is given something else; null for every other one. */
+export function failedStage({
+  outcome,
+  outcomeText,
+}: Pick<SessionRow, 'outcome' | 'outcomeText'>): SaidOfSession | null {
+  if (outcome !== 'failed') return null
+  return [outcomeText, 'Send a message to try again, or stop the session.']
+}
+
 /**
  * The turn in which the agent completed its stage ended in order, and nothing is left to be given to it: the ticket
  * moves on.
  */
 export function moveOn(draft: SessionDraft): void {
-  const { outcome, outcomeText, pending, state, leaseId } = draft.session
+  const { outcome, pending, state, leaseId } = draft.session
   if (outcome === null || pending !== null || state !== 'waiting' || leaseId === null) return
   if (draft.queued.length > 0 || draft.sent.length > 0 || draft.questions.length > 0) return
   switch (outcome) {
@@ -53,7 +64,7 @@ export function moveOn(draft: SessionDraft): void {
       beginStop(draft, leaseId)
       break
     case 'failed':
-      draft.move('waiting', outcomeText, 'Send a message to try again, or stop the session.')
+      draft.move('waiting', ...(failedStage(draft.session) ?? []))
       break
     default:
       assertNever(outcome)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { asked, askTool, startWithoutPlanner } from '../testing/asking.ts'
+import { answerProbe } from '../testing/fake-agent.ts'
 import { HandClock } from '../testing/hand-clock.ts'
 import { refusalOf, startTestCore, type TestCore } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
@@ -180,6 +181,39 @@ test('a late answer need not bring the session back; it is there when somebody d
   await client.tickets.start({ ref: 'SHOP-1' })
   const agent = await broughtBack(core, lease)
   expect((await deliveries(agent, 2))[1]?.text).toContain('Answer: red')
+})
+
+test('a held answer brings no session back that a person stopped meanwhile', async () => {
+  const core = await startWithoutPlanner({ agents: 1 })
+  const { client, clock } = core
+  const { agent } = await asked(core, 1)
+  await client.questions.answer({ ...Q1, text: 'red', undoMs: 5_000 })
+  await client.sessions.stop({ ref: 'SHOP-1' })
+  await until('the stop', () => agent.heard('session.stop').length === 1)
+  agent.end('stopped')
+  await inState(core, 'SHOP-1', 'parked')
+  clock.turn(5_000)
+  await until('the input', async () => (await client.questions.show(Q1)).input)
+  expect(await client.sessions.show({ ref: 'SHOP-1' })).toMatchObject({
+    state: 'parked',
+    queuedInputs: 1,
+  })
+})
+
+test('a held answer does not take a session back that is being finished meanwhile', async () => {
+  const core = await startWithoutPlanner({ agents: 1 })
+  const { client, clock } = core
+  await stopped(core)
+  core.launcher.answer = (probe) =>
+    probe.kind === 'workspace.push' ? undefined : answerProbe(probe)
+  await client.questions.answer({ ...Q1, text: 'red', undoMs: 5_000 })
+  expect(await client.sessions.finish({ ref: 'SHOP-1' })).toMatchObject({ pending: 'finish' })
+  clock.turn(5_000)
+  await until('the answer to be told', async () => (await answered(core)).length === 1)
+  expect(await client.sessions.show({ ref: 'SHOP-1' })).toMatchObject({
+    state: 'parked',
+    pending: 'finish',
+  })
 })
 
 test('finishing withdraws what is open and what was not sent; a late answer is refused with the reason', async () => {

@@ -8,7 +8,7 @@ import {
 } from '../testing/asking.ts'
 import { refusalOf } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
-import { deliveries, inState, timeline, waiting, working } from '../testing/walks.ts'
+import { deliveries, inState, keptAway, timeline, waiting, working } from '../testing/walks.ts'
 
 const REF = { ref: 'SHOP-1' }
 
@@ -78,6 +78,21 @@ test('a stage that failed waits with the words of the agent, and the next messag
   expect(await core.client.inbox.list()).toMatchObject([{ kind: 'waiting' }])
 })
 
+test('a stage that failed says so also when its session was brought back', async () => {
+  const core = await startWithoutPlanner({ agents: 1 })
+  const { agent } = await working(core)
+  await completeTool(agent, { summary: 'The tests do not pass.', outcome: 'failed' })
+  agent.endTurn(1)
+  await inState(core, 'SHOP-1', 'waiting')
+  const next = await core.restart()
+  const again = await next.launcher.holder('SHOP-1')
+  again.ready()
+  await inState(next, 'SHOP-1', 'waiting')
+  expect(await next.client.inbox.list()).toMatchObject([
+    { kind: 'failed', text: 'The tests do not pass.' },
+  ])
+})
+
 test('what is queued, what is open, and a turn that ends otherwise come before a completion', async () => {
   const core = await startWithoutPlanner()
   const { client } = core
@@ -124,6 +139,14 @@ test('a turn that ends without a word waits for one', async () => {
   await waiting(core)
   expect(await core.client.inbox.list()).toMatchObject([
     { kind: 'waiting', ticket: 'SHOP-1', text: 'It waits for a word.' },
+  ])
+})
+
+test('so does one that was parked meanwhile', async () => {
+  const core = await startWithoutPlanner({ agents: 1 })
+  await keptAway(core)
+  expect(await core.client.inbox.list()).toMatchObject([
+    { kind: 'waiting', ticket: 'SHOP-1', text: 'parked by a person' },
   ])
 })
 
