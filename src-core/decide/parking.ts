@@ -75,7 +75,7 @@ export function storeParked(
 ): void {
   for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
   loseRuntime(draft, ids)
-  const { saga, parked: before, pushedCommit, wakes } = draft.session
+  const { saga, parked: before, wakes } = draft.session
   const why = saga?.why ?? 'drain'
   if (before !== null) removeOthers(draft, before, work.files)
   if (draft.session.state !== 'parking') draft.move('parking')
@@ -84,7 +84,6 @@ export function storeParked(
     saga: null,
     pending: null,
     queuedAt: null,
-    pushedCommit: work.pushed ? work.commit : pushedCommit,
   })
   draft.move('parked', parkedReason({ why, work }), HINT)
   // What a person had said before they parked it waits for another word of theirs.

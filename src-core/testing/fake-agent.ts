@@ -217,20 +217,21 @@ export class FakeAgent {
   park(work: Partial<ParkedWork> = {}): void {
     const order = this.heard('session.park').at(-1)
     if (order === undefined) throw new Error('the agent was not told to park')
-    this.item({
-      type: 'parked',
-      saga: order.saga,
-      work: {
-        commit: 'e'.repeat(40),
-        pushed: true,
-        notPushed: null,
-        files: [],
-        state: { conversation: 'conversation-1', runtimeVersion: '2.1.332', bytes: 5 },
-        aside: [],
-        snapshot: { manifest: 1 },
-        ...work,
-      },
-    })
+    const whole: ParkedWork = {
+      commit: 'e'.repeat(40),
+      pushed: true,
+      notPushed: null,
+      files: [],
+      state: { conversation: 'conversation-1', runtimeVersion: '2.1.332', bytes: 5 },
+      aside: [],
+      snapshot: { manifest: 1 },
+      ...work,
+    }
+    const { pushed, commit } = whole
+    this.items([
+      ...(pushed && commit !== null ? [{ type: 'pushed' as const, commit }] : []),
+      { type: 'parked', saga: order.saga, work: whole },
+    ])
   }
 
   /** The process is gone. */

@@ -107,14 +107,15 @@ async function checkTheEnd(
   client: HeadlessHost['client'],
   id: string,
   before: readonly TimelineEvent[],
+  turns = 2,
 ): Promise<void> {
   const session = await client.sessions.show({ ref: id })
   const events = await timelineOf(client, id)
   checkTimeline(events, session)
   expect(events.slice(0, before.length)).toEqual(before)
-  expect(ofKind(events, 'assistant.text').at(-1)).toMatchObject({ turn: 2, text: 'I go on.' })
+  expect(ofKind(events, 'assistant.text').at(-1)).toMatchObject({ turn: turns, text: 'I go on.' })
   const delivered = ofKind(events, 'input.delivered').map(({ input }) => input)
-  expect(delivered).toHaveLength(2)
+  expect(delivered).toHaveLength(turns)
 
   const last = requestsOf(bench.model, session.conversation).at(-1)
   expect(timesSaid(last, 'Ticket-word.')).toBe(1)
@@ -164,15 +165,17 @@ test('an orderly stop of the host takes a running session along, and the next st
     body: `Ticket-word. ${script(bash('sleep 307'), say('Never.'))}`,
   })
   await bench.process('sleep 307')
+  await first.client.settings.edit({ drainGraceSeconds: 1 })
   const before = await timelineOf(first.client, session.id)
   expect(await first.stop()).toBe(0)
   expect(await bench.processes()).toEqual([])
 
+  // It was parked in the middle of its turn, and goes on without a word.
   const { client } = await bench.host()
-  await waitForState(client, session.id, 'waiting', { timeoutMs: 30_000 })
+  await waitForTurnEnd(client, session.id, 2, 30_000)
   await client.sessions.send({ ref: session.id, text: `Next-word. ${script(say('I go on.'))}` })
-  await waitForTurnEnd(client, session.id, 2)
-  await checkTheEnd(bench, client, session.id, before)
+  await waitForTurnEnd(client, session.id, 3)
+  await checkTheEnd(bench, client, session.id, before, 3)
 })
 
 test('an agent that dies again and again is started with growing pauses, and says so', async ({
