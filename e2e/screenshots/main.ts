@@ -6,7 +6,15 @@ import { startDesktop } from '../support/desktop-app.ts'
 import { withWorkbench } from '../support/workbench.ts'
 import { createCamera } from './camera.ts'
 import { book, files } from './sample.ts'
-import { fillWorld, firstViews, inboxViews, muchView, pageViews, sessionViews } from './views.ts'
+import {
+  fillWorld,
+  firstViews,
+  inboxViews,
+  muchView,
+  pageViews,
+  parkingViews,
+  sessionViews,
+} from './views.ts'
 
 const HELP = `Usage: npm run screenshots -- [--into FOLDER]
 
@@ -15,6 +23,8 @@ of its views, and takes each at 1440×900 and 1024×700, light and dark.
 
   --into FOLDER  where they go (default: docs/screenshots)
 `
+
+const stages = [firstViews, fillWorld, sessionViews, inboxViews, pageViews, parkingViews, muchView]
 
 /** Gives the exit code. */
 export async function main(args: string[]): Promise<number> {
@@ -36,7 +46,7 @@ export async function main(args: string[]): Promise<number> {
         dataDir: bench.dataDir,
         env: { ...bench.env, ANTHROPIC_BASE_URL: model.url },
       })
-      bench.atEnd(() => desktop.quit())
+      bench.atEnd(() => desktop.end())
       const { window } = desktop
       const client = await desktop.client()
       const camera = createCamera(window, folder, [
@@ -45,7 +55,7 @@ export async function main(args: string[]): Promise<number> {
         [bench.folder, '/srv'],
       ])
       const stage = { window, client, camera, shop: shop.path, api: api.path }
-      for (const views of [firstViews, fillWorld, sessionViews, inboxViews, pageViews, muchView]) {
+      for (const views of stages) {
         await views(stage).catch(async (error: unknown) => {
           await window
             .screenshot({ path: join(ROOT, 'test-results', 'screenshots-failed.png') })

@@ -162,16 +162,30 @@ export async function inboxViews({ window, client, camera }: Stage): Promise<voi
   await camera.take('source')
   await window.keyboard.press('Escape')
 
-  const inHash = async (hash: string) => {
-    await window.evaluate((wanted) => {
-      location.hash = wanted
-    }, hash)
-    await window.reload()
-  }
-  await inHash(`#answer/${open[0]?.id}`)
+  await inHash(window, `#answer/${open[0]?.id}`)
   await expect(question(window, 'Which library')).toBeFocused()
   await camera.take('answer-window', { width: 520, height: 420 })
-  await inHash('')
+  await inHash(window, '')
+  await expect(window.getByRole('button', { name: /^Inbox/u })).toBeVisible()
+}
+
+/** A session that waits, is parked and keeps all of its work, and the window of a quit. */
+export async function parkingViews({ window, client, camera }: Stage): Promise<void> {
+  const key = await keyOf(client, tickets.mails.title)
+  await open(window, tickets.mails.title)
+  await expect(window.locator('.pane-head')).toContainText('parks in')
+  await camera.take('online-window')
+  await window.keyboard.press('Control+Shift+P')
+  const card = window.getByRole('region', { name: `${key} is parked` })
+  await expect(card).toBeVisible({ timeout: 60_000 })
+  await timelineRegion(window)
+    .getByRole('button', { name: /^Parked/u })
+    .click()
+  await camera.take('parked')
+  await inHash(window, '#quit')
+  await expect(window.getByRole('button', { name: 'Cancel quit' })).toBeVisible()
+  await camera.take('quit', { width: 560, height: 380 })
+  await inHash(window, '')
   await expect(window.getByRole('button', { name: /^Inbox/u })).toBeVisible()
 }
 
@@ -229,6 +243,14 @@ export async function muchView({ window, client, camera }: Stage): Promise<void>
   }
   await window.keyboard.press('Control+Shift+H')
   await camera.take('many-tickets')
+}
+
+/** The page of a small window, in this one. */
+async function inHash(window: Page, hash: string): Promise<void> {
+  await window.evaluate((wanted) => {
+    location.hash = wanted
+  }, hash)
+  await window.reload()
 }
 
 async function keyOf(client: BalletClient, title: string): Promise<string> {
