@@ -1,4 +1,4 @@
-import { access, readdir } from 'node:fs/promises'
+import { access, readdir, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from '@playwright/test'
 import { parseDuration } from '../../../src-shared/duration.ts'
@@ -231,4 +231,64 @@ test('killed while it parks, it is parked all the same, with the same work', asy
   await expectSameWork(bench, client, { session, work })
   await client.sessions.stop({ ref: session.id })
   await expectNoLeftovers(bench, client)
+})
+
+test('a permission that nobody gave parks open; given later, the identical call runs without asking', async ({
+  bench,
+}) => {
+  const { client, cli } = await bench.host()
+  const remote = await bench.remote({ files: FILES })
+  await addProject(client, remote.path, { permission: 'ask', window: '2s' })
+  const call = bash('touch allowed.txt')
+  const { session } = await startTicket(client, {
+    body: `Ticket-word. ${script(call, say('Never.'))}`,
+  })
+  const { id } = session
+  const { request } = await waitForEvent(client, id, 'request.opened')
+  const parked = await waitForState(client, id, 'parked')
+  expect(parked).toMatchObject({ openRequests: 1, parked: { why: 'window' } })
+  expect((await cli('inbox')).rows).toMatchObject([{ kind: 'request', id: request }])
+  expect((await cli('allow', request)).code).toBe(0)
+  await waitForTurnEnd(client, id, 2)
+  // The model of this test makes the call again only when it is told in its own words.
+  await client.sessions.send({ ref: id, text: script(call, say('It is there.')) })
+  await waitForTurnEnd(client, id, 3)
+  const events = await timelineOf(client, id)
+  expect(ofKind(events, 'assistant.text').at(-1)?.text).toBe('It is there.')
+  expect(ofKind(events, 'tool.result').map(({ status }) => status)).toEqual(['cancelled', 'ok'])
+  const after = await client.sessions.show({ ref: id })
+  expect(after).toMatchObject({ conversation: parked.conversation, openRequests: 0 })
+  checkTimeline(events, after)
+})
+
+test('a conversation that cannot be restored is followed by a new one that knows what was', async ({
+  bench,
+}) => {
+  const { client, cli } = await bench.host()
+  const remote = await bench.remote({ files: FILES })
+  await addProject(client, remote.path, { planner: false, window: 'never' })
+  const session = await startAsking(bench, client)
+  const work = await workIn(folderOf(session))
+  await client.sessions.park({ ref: session.id })
+  await waitForState(client, session.id, 'parked')
+  await waitFor('the workspace to be gone', async () => !(await isThere(folderOf(session))))
+  const kept = join(bench.dataDir, 'kept', session.id)
+  const state = (await readdir(kept)).find((name) => name.startsWith('state-')) ?? 'none'
+  await truncate(join(kept, state), 100)
+
+  await cli('answer', 'SHOP-1-Q1', '--option', '2', script(say('Blue it is.')))
+  await waitForEvent(client, session.id, 'turn.ended', ({ turn }) => turn === 2, {
+    timeoutMs: 60_000,
+  })
+  const after = await waitForState(client, session.id, 'waiting')
+  expect(after.conversation).not.toBe(session.conversation)
+  const events = await timelineOf(client, session.id)
+  const codes = ofKind(events, 'notice').map(({ code }) => code)
+  expect(codes).toContain('conversation.anew')
+  const request = requestsOf(bench.model, after.conversation).at(-1)
+  for (const part of ['Ticket-word.', 'Which colour?', 'Blue']) {
+    expect(seenIn(request), part).toContain(part)
+  }
+  expect(await workIn(folderOf(after))).toEqual(work)
+  checkTimeline(events, after)
 })
