@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { expect, type Page } from '@playwright/test'
 import type { Session } from '../../../src-shared/records.ts'
 import { serious } from '../../support/accessibility.ts'
@@ -179,17 +180,12 @@ test('quitting parks every session, and after the start the right ones run', asy
   await waitFor('the application to end', () => !first.desktop.isRunning(), { timeoutMs: 60_000 })
   expect(await bench.processes()).toEqual([])
 
+  await writeFile(gate, '')
   const second = await bench.desktop()
   const later = await second.client()
   for (const { id } of working) {
-    await waitFor(
-      'what worked to go on',
-      async () => {
-        const { turn, parked } = await later.sessions.show({ ref: id })
-        return turn >= 2 && parked === null
-      },
-      { timeoutMs: 90_000 },
-    )
+    await waitForTurnEnd(later, id, 2, 90_000)
+    expect((await later.sessions.show({ ref: id })).parked).toBeNull()
   }
   for (const { id } of waiting) {
     const session = await later.sessions.show({ ref: id })
