@@ -4,6 +4,7 @@ import type { Citation } from '../../src-shared/questions.ts'
 import type { Ids } from '../ports.ts'
 import type { QuestionRow } from '../storage/rows.ts'
 import { changeOf } from './change.ts'
+import { isKeptOnly } from './kept-work.ts'
 import type { QuestionDecision, QuestionState } from './question-answers.ts'
 import {
   type NoAnswer,
@@ -15,6 +16,7 @@ import {
   settleAnswer,
 } from './questions.ts'
 import { SessionDraft } from './session-draft.ts'
+import { bringBack } from './tickets.ts'
 
 /** What Core made of what the planner gave back; `blobs` are the sources that its citations name. */
 export type Plan = { blobs?: readonly BlobText[] } & (
@@ -70,7 +72,11 @@ export function planQuestion(
     answeredAt: now,
   })
   sendAnswers(draft, ids)
-  // A person who stopped the session did not ask for it to go on; it has the answer when somebody brings it back.
+  // A person who stopped or parked the session did not ask for it to go on; it has the answer when somebody brings it
+  // back. One that was parked by itself meanwhile waits for nothing else.
+  const { state, parked, pending } = draft.session
+  const isParkedByItself = state === 'parked' && isKeptOnly({ parked }) && parked?.why !== 'person'
+  if (isParkedByItself && pending === null && draft.queued.length > 0) bringBack(draft, now)
   draft.deliver(ids)
   sayWhatIsAsked(draft)
   return {

@@ -6,7 +6,7 @@ import { asked, askTool, assumptionId, callTool } from '../testing/asking.ts'
 import { answerProbe, type FakeAgent } from '../testing/fake-agent.ts'
 import { refusalOf, startTestCore, type TestCore } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
-import { deliveries, inState, timeline, working } from '../testing/walks.ts'
+import { deliveries, inState, letGo, timeline, working } from '../testing/walks.ts'
 
 type PlannerProbe = Extract<z.infer<typeof Probe>, { kind: 'planner' }>
 type Finding = Extract<z.infer<typeof ProbeFinding>, { kind: 'planner' }>
@@ -383,6 +383,21 @@ test('an answer that was found for a withdrawn question, or for a stopped sessio
     state: 'parked',
     queuedInputs: 1,
   })
+})
+
+test('an answer that was found for a session whose agent was drained meanwhile brings it back', async () => {
+  const core = await planning(() => undefined, { agents: 2 })
+  const { agent } = await asked(core, 1)
+  const run = await heldRun(core)
+  expect(run.fake).not.toBe(agent)
+  await core.client.agents.drain({ agent: 'agent-1' })
+  expect(await letGo(core, 'SHOP-1', agent)).toMatchObject({ state: 'parked' })
+  say(run, found())
+  const next = await until('another agent', () =>
+    core.launcher.holders('SHOP-1').find((holder) => holder !== agent),
+  )
+  next.ready()
+  expect((await deliveries(next, 1))[0]?.text).toContain('Answered by: the planner')
 })
 
 test('a person overturns an answer of the planner, once, and the session gets the correction', async () => {
