@@ -150,6 +150,30 @@ test('who writes has the time for it; who leaves finds the session parked, and r
   })
 })
 
+test('a signal keeps everything within ten seconds, and the next start goes on', async ({
+  bench,
+}) => {
+  const { desktop, client } = await opened(bench, 'never', 2)
+  const gate = bench.path('gate')
+  const waiting = await startAsking(client)
+  const working = await startWorking(client, gate)
+  const begun = Date.now()
+  await desktop.end()
+  expect(Date.now() - begun).toBeLessThan(10_000)
+  expect(await bench.processes()).toEqual([])
+
+  await writeFile(gate, '')
+  const later = await (await bench.desktop()).client()
+  await waitForTurnEnd(later, working.id, 2, 90_000)
+  expect(await later.sessions.show({ ref: waiting.id })).toMatchObject({
+    ...{ state: 'parked', agent: null, openQuestions: 1 },
+    parked: { why: 'drain', wakes: false },
+  })
+  for (const { id } of [waiting, working]) {
+    checkTimeline(await timelineOf(later, id), await later.sessions.show({ ref: id }))
+  }
+})
+
 test('quitting parks every session, and after the start the right ones run', async ({ bench }) => {
   test.setTimeout(240_000)
   const first = await opened(bench, 'never', 5)

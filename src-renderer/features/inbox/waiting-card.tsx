@@ -8,8 +8,9 @@ import { InlineCode } from '../../ui/inline-code.tsx'
 import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { give } from '../composer/steer.ts'
-import { startTicket } from '../session/actions.ts'
+import { resumeSession } from '../session/actions.ts'
 import { useAttends } from '../session/attend.ts'
+import { canResume } from '../session/parking.ts'
 import { SessionTail } from './session-tail.tsx'
 import { WordBox } from './word-form.tsx'
 
@@ -22,6 +23,7 @@ export function WaitingCard({ session, onAnswered }: { session: Session; onAnswe
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   const card = useRef<HTMLElement>(null)
   const hasFailed = session.state === 'failed'
+  const goesOn = canResume(session.state)
   useAttends(session.id, text.trim() !== '')
 
   const run = async (work: () => Promise<Refusal | null>) => {
@@ -40,7 +42,7 @@ export function WaitingCard({ session, onAnswered }: { session: Session; onAnswe
     })
   const again = () =>
     run(async () => {
-      const outcome = await startTicket(client, session.ticketId)
+      const outcome = await resumeSession(client, session.id)
       return outcome.ok ? null : outcome.refusal
     })
   const write = () => card.current?.querySelector('textarea')?.focus()
@@ -52,7 +54,7 @@ export function WaitingCard({ session, onAnswered }: { session: Session; onAnswe
     if (event.target !== event.currentTarget || event.repeat) return
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
     if (event.key === 'Enter') write()
-    else if (event.key.toLowerCase() === 'g' && hasFailed) void again()
+    else if (event.key.toLowerCase() === 'g' && goesOn) void again()
     else return
     event.preventDefault()
     event.stopPropagation()
@@ -81,7 +83,7 @@ export function WaitingCard({ session, onAnswered }: { session: Session; onAnswe
       <SessionTail session={session.id} />
       <WordBox
         label={`A word to ${session.ticket}`}
-        placeholder={hasFailed ? 'A message brings it back' : 'Say how it goes on'}
+        placeholder={goesOn ? 'A message brings it back' : 'Say how it goes on'}
         value={text}
         disabled={busy}
         takesFocus={false}
@@ -94,9 +96,9 @@ export function WaitingCard({ session, onAnswered }: { session: Session; onAnswe
         <button type="button" className="btn btn-main" aria-disabled={busy} onClick={sendOrWrite}>
           {busy ? 'Sending…' : 'Send'} <Key keys="Enter" />
         </button>
-        {hasFailed ? (
+        {goesOn ? (
           <button type="button" className="btn" aria-disabled={busy} onClick={() => void again()}>
-            Go on <Key keys="G" />
+            {hasFailed ? 'Go on' : 'Resume'} <Key keys="G" />
           </button>
         ) : null}
       </div>
