@@ -1,6 +1,7 @@
 import type { ParkReason } from '../src-shared/parking.ts'
 import type { Session } from '../src-shared/records.ts'
 import { plainText } from './plain-text.ts'
+import { bytesText } from './quantities.ts'
 
 const whyWord: Record<ParkReason, string> = {
   window: 'nobody answered within its online window',
@@ -23,10 +24,10 @@ export function parkingFields(session: Session): (readonly [string, string])[] {
     ['commit', parked.commit ?? 'none'],
     ['pushed', pushedText(parked)],
     ['state', stateText(parked)],
-    ['kept here', sizeText(parked.keptBytes)],
+    ['kept here', bytesText(parked.keptBytes)],
     ...parked.aside.map(
       ({ name, why, bytes }) =>
-        ['kept aside', plainText(`${name} (${why}, ${sizeText(bytes)})`)] as const,
+        ['kept aside', plainText(`${name} (${why}, ${bytesText(bytes)})`)] as const,
     ),
     ['resuming reloads', reloadText(session) ?? ''],
   ]
@@ -43,18 +44,11 @@ function pushedText({ pushed, notPushed, commit }: Parked): string {
 function stateText({ stateBytes, runtimeVersion }: Parked): string {
   if (stateBytes === null) return 'none: resuming begins a new conversation'
   const version = runtimeVersion === null ? '' : `, runtime ${runtimeVersion}`
-  return `${sizeText(stateBytes)}${version}`
+  return `${bytesText(stateBytes)}${version}`
 }
 
 /** What the model reads again when the session is brought back; null where that is not known. */
 export function reloadText({ contextTokens }: Pick<Session, 'contextTokens'>): string | null {
   if (contextTokens === null || contextTokens === 0) return null
   return `${contextTokens.toLocaleString('en-US')} tokens`
-}
-
-function sizeText(bytes: number): string {
-  if (bytes < 1_024) return `${bytes} B`
-  return bytes < 2 ** 20
-    ? `${(bytes / 1_024).toFixed(1)} KiB`
-    : `${(bytes / 2 ** 20).toFixed(1)} MiB`
 }

@@ -4,6 +4,11 @@ import type { MachineReport } from '../src-shared/headless-host.ts'
 import type { Refusal } from '../src-shared/refusal.ts'
 import { agent, ballet, input, project, session, testWorld, ticket } from './test-world.ts'
 
+const REMOVED = {
+  ...{ sessions: 1, events: 12, workspaces: 1, keptFiles: 0, keptBytes: 0, runtimeFiles: 2 },
+  remoteBranch: 'left' as const,
+}
+
 const ID = '0197c0de-0000-7000-8000-000000000001'
 
 const refused = (refusal: Refusal) => () => {
@@ -106,7 +111,7 @@ describe('what a command asks and prints', () => {
     ['project delete', 'projects', 'delete', project, 'deleted'],
     ['ticket show', 'tickets', 'show', ticket, ticket.key],
     ['ticket start', 'tickets', 'start', session, session.id],
-    ['ticket delete', 'tickets', 'delete', ticket, 'deleted'],
+    ['ticket delete', 'tickets', 'delete', { ...ticket, removed: REMOVED }, 'deleted'],
     ['session show', 'sessions', 'show', session, session.branch],
     ['session stop', 'sessions', 'stop', { ...session, state: 'parked' as const }, 'parked'],
     [

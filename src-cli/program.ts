@@ -4,6 +4,7 @@ import { addDemoCommand } from './commands/demo.ts'
 import { addHostCommands } from './commands/host.ts'
 import { addInboxCommands } from './commands/inbox.ts'
 import { addInputCommands } from './commands/input.ts'
+import { addHousekeepingCommands } from './commands/moving.ts'
 import { addParkingCommands } from './commands/parking.ts'
 import { addProjectCommands } from './commands/project.ts'
 import { addQuestionCommands } from './commands/question.ts'
@@ -84,6 +85,7 @@ function createProgram(world: World, isJson: boolean): Command {
   addAssumptionCommands(program, run)
   addRequestCommands(program, run)
   addHostCommands(program, run)
+  addHousekeepingCommands(program, run)
   addSettingsCommands(program, run)
   addDemoCommand(program, run)
   throwInsteadOfExit(program, 'ballet')

@@ -1,6 +1,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { v7 as uuid } from 'uuid'
 import manifest from '../package.json' with { type: 'json' }
@@ -30,6 +32,7 @@ export function createRealWorld(): World {
       endsWithReader = false
     },
     readStdin,
+    askSecret,
     readFile: (path) => readFile(path),
     connect: connectToHost,
     loadHost,
@@ -84,4 +87,29 @@ async function readStdin(limit: number): Promise<string> {
     }
   }
   return text
+}
+
+async function askSecret(question: string): Promise<string> {
+  const { stdin, stderr } = process
+  if (!stdin.isTTY) {
+    throw new UsageError({
+      code: 'usage.missing',
+      message: 'There is no passphrase, and no terminal to ask for one.',
+      hint: 'Give it in the environment variable BALLET_PASSPHRASE.',
+    })
+  }
+  stderr.write(question)
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: stdin, output: nowhere, terminal: true })
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      lines.once('line', resolve)
+      lines.once('close', () => {
+        reject(new UsageError({ code: 'usage.missing', message: 'No passphrase was given.' }))
+      })
+    })
+  } finally {
+    lines.close()
+    stderr.write('\n')
+  }
 }

@@ -89,6 +89,9 @@ export function testWorld(
     },
     ignoreBrokenPipe: () => undefined,
     readStdin: async () => stdin ?? '',
+    askSecret: async () => {
+      throw new Error('there is no terminal in this test')
+    },
     readFile: async (path) => {
       const found = files?.[path]
       if (found === undefined) throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' })

@@ -21,6 +21,8 @@ export type World = {
   ignoreBrokenPipe(): void
   /** The whole standard input as text; refused above `limit` UTF-16 code units. */
   readStdin(limit: number): Promise<string>
+  /** What is typed at the terminal, which does not show it; refused where there is no terminal. */
+  askSecret(question: string): Promise<string>
   /** A whole file; a relative path is one of the working folder. Rejects with the system's error. */
   readFile(path: string): Promise<Uint8Array>
   connect(dataDir: string): Promise<Connection>

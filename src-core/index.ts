@@ -1,5 +1,7 @@
 export type { Call, Calls, Core } from './core.ts'
 export { createCore } from './create-core.ts'
+export type { DataFolder } from './host/data-folder.ts'
+export { dataKeyFile } from './host/data-key.ts'
 export { examine } from './host/examine.ts'
 export { createExitNotice } from './host/exit-notice.ts'
 export { createHostLog } from './host/host-log.ts'

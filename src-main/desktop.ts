@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { RPCHandler } from '@orpc/server/message-port'
-import { app, type BrowserWindow, shell } from 'electron'
+import { app, type BrowserWindow, safeStorage, shell } from 'electron'
 import { createHostLog, type Host, openHost } from '../src-core/index.ts'
 import type { SessionId } from '../src-shared/ids.ts'
 import { BalletError, type Refusal } from '../src-shared/refusal.ts'
@@ -8,6 +8,7 @@ import type { MenuCommand } from '../src-shared/window-bridge.ts'
 import { PAGE_ACTIONS, REFUSAL_PAGE, WINDOW_PAGE } from './addresses.ts'
 import { BUILT } from './built-files.ts'
 import { MENU, OPEN_SESSION } from './channels.ts'
+import { desktopDataKey } from './data-key.ts'
 import { guardContents, refusePermissions } from './guard.ts'
 import { openKeptTexts } from './kept-texts.ts'
 import { createLeaving } from './leaving.ts'
@@ -162,6 +163,7 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
       version,
       dataDir,
       log,
+      key: desktopDataKey(safeStorage),
       launcher: createUtilityLauncher(BUILT.agent, log, mayStart),
       programs: BUILT,
     }).then(

@@ -5,6 +5,7 @@ import { Settings } from '../../src-shared/settings.ts'
 import type { Context } from '../context.ts'
 import type { Printer } from '../output.ts'
 import type { CommandRunner } from '../program.ts'
+import { counted } from '../quantities.ts'
 import { parsedNumber } from '../values.ts'
 
 export function addServeCommand(program: Command, run: CommandRunner): void {
@@ -111,8 +112,4 @@ function createStopSwitch(): StopSwitch {
         else waiting.push({ times, resolve })
       }),
   }
-}
-
-function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? '' : 's'}`
 }

@@ -9,6 +9,7 @@ import { followTimeline, readTimeline } from '../follow.ts'
 import type { CommandRunner } from '../program.ts'
 import { jsonTimeline, textTimeline } from '../timeline-printer.ts'
 import { parsed, parsedNumber } from '../values.ts'
+import { addMovingCommands } from './moving.ts'
 
 const REFERENCE = "its id or the beginning of it, or its ticket's key"
 
@@ -106,6 +107,8 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
         print.made('session', session, `${session.ticket}: online window ${now}`)
       }),
     )
+
+  addMovingCommands(session, run)
 
   session
     .command('events')

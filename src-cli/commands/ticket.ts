@@ -2,10 +2,12 @@ import { type Command, Option } from 'commander'
 import { TEXT_LIMIT } from '../../src-shared/call.ts'
 import { GivenStatus } from '../../src-shared/contract.ts'
 import { Reference } from '../../src-shared/ids.ts'
+import type { DeletionReport } from '../../src-shared/moving.ts'
 import { Priority, Stage, TicketStatus } from '../../src-shared/records.ts'
 import { textOrStdin } from '../context.ts'
 import { TicketTitle } from '../inputs.ts'
 import type { CommandRunner } from '../program.ts'
+import { bytesText, counted } from '../quantities.ts'
 import { nothingToChange, parsed, parsedNumber } from '../values.ts'
 
 type AddOptions = {
@@ -116,16 +118,47 @@ export function addTicketCommands(program: Command, run: CommandRunner): void {
 
   ticket
     .command('delete')
-    .description(
-      'remove a ticket with its sessions and events; refused while work in it is not pushed',
-    )
+    .description('remove a ticket with all that it left; refused while work in it is not pushed')
     .argument('<ticket>', 'its key, its id or the beginning of it', parsed(Reference))
+    .option(
+      '--remote-branch',
+      'its branch on the remote too; refused where that holds what no other branch has',
+    )
+    .option(
+      '--force-branch <name>',
+      'the name of its branch: remove also work that is nowhere else',
+    )
     .action(
-      run.steering(async ({ ask, print, world }, _options, ref: string) => {
+      run.steering(async ({ ask, print, world }, options: DeleteOptions, ref: string) => {
+        const { remoteBranch = false, forceBranch } = options
         const gone = await ask((client, limit) =>
-          client.tickets.delete({ ref, commandId: world.uuid() }, limit),
+          client.tickets.delete(
+            {
+              ref,
+              commandId: world.uuid(),
+              remoteBranch,
+              ...(forceBranch === undefined ? {} : { forceBranch }),
+            },
+            limit,
+          ),
         )
-        print.made('ticket', gone, `${gone.key} is deleted.`)
+        print.made('ticket', gone, `${gone.key} is deleted: ${goneText(gone.removed)}.`)
       }),
     )
+}
+
+type DeleteOptions = { remoteBranch?: boolean; forceBranch?: string }
+
+function goneText(removed: DeletionReport): string {
+  const { sessions, events, workspaces, keptFiles, keptBytes, runtimeFiles, remoteBranch } = removed
+  const kept =
+    keptFiles === 0 ? [] : [`${counted(keptFiles, 'kept file')} (${bytesText(keptBytes)})`]
+  return [
+    `${counted(sessions, 'session')} with ${counted(events, 'event')}`,
+    ...(workspaces === 0 ? [] : [counted(workspaces, 'workspace')]),
+    ...kept,
+    ...(runtimeFiles === 0 ? [] : [`${counted(runtimeFiles, 'file')} of its runtime`]),
+    ...(remoteBranch === 'removed' ? ['its branch on the remote'] : []),
+    ...(remoteBranch === 'left' ? ['its branch stays on the remote'] : []),
+  ].join(', ')
 }

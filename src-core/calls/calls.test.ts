@@ -246,7 +246,7 @@ test('a ticket is deleted with what it left, unless it is live or holds work', a
   expect((await client.sessions.show({ ref: ticket.key })).workspace).toBe(session.workspace)
 
   core.launcher.answer = (probe) => {
-    if (probe.kind !== 'workspace.remove') return undefined
+    if (probe.kind !== 'workspace.remove') return answerProbe(probe)
     expect(probe).toMatchObject({ workspaceDir: session.workspace, force: false })
     return { kind: 'workspace.remove', removed: true }
   }
@@ -254,6 +254,8 @@ test('a ticket is deleted with what it left, unless it is live or holds work', a
   const [once, twice] = await Promise.all([remove(), remove()])
   expect(once).toEqual(twice)
   expect(await remove()).toEqual(once)
+  expect(once.removed).toMatchObject({ sessions: 1, workspaces: 1, runtimeFiles: 1 })
+  expect(once.removed.events).toBeGreaterThan(3)
   expect(await client.tickets.list()).toEqual([])
   expect(await client.sessions.list()).toEqual([])
   for (const table of ['input', 'lease', 'session'] as const) {
