@@ -10,7 +10,8 @@ export type AtRest = { readonly sessions: readonly Session[]; readonly agents: r
 /** Does what a person has to do before all is at rest; gives what is not yet as it should be. */
 export type Tend = (scene: Scene, seen: AtRest) => Promise<readonly string[]>
 
-const REST_LIMIT_MS = 60_000
+/** Several sessions in a row, each with a start of its runtime, on a machine that is busy with something else. */
+const REST_LIMIT_MS = 180_000
 
 /**
  * Waits until nothing is under way any more: agents up, every session waiting, stopped, over, or in the queue for an

@@ -26,6 +26,7 @@ export interface GitRemote {
   listFiles(branch: string): Promise<string[]>
   /** A commit by somebody else, pushed to the branch, which is made from `from` when it is new. */
   commit(branch: string, message: string, files: RemoteFiles, from?: string): Promise<string>
+  deleteBranch(branch: string): Promise<void>
   /** From now on every push is refused with this message. */
   refusePushes(message?: string): Promise<void>
   acceptPushes(): Promise<void>
@@ -109,6 +110,9 @@ export function openGitRemote(path: string): GitRemote {
       } finally {
         await rm(work, { recursive: true, force: true })
       }
+    },
+    deleteBranch: async (branch) => {
+      await git(path, 'update-ref', '-d', `refs/heads/${branch}`)
     },
     refusePushes: async (message = 'Pushes are refused here.') => {
       const hook = join(path, 'hooks', 'pre-receive')

@@ -16,12 +16,13 @@ const LEGAL: Readonly<Record<SessionState, readonly SessionState[]>> = {
   ],
   waiting: ['working', 'resuming', 'parked', 'parking', 'failed', 'finished', 'cancelled'],
   working: ['waiting', 'resuming', 'parked', 'parking', 'failed', 'finished', 'cancelled'],
-  parking: ['parked', 'waiting', 'working', 'failed'],
-  parked: ['resuming', 'finished', 'cancelled'],
-  resuming: ['waiting', 'working', 'parked', 'failed', 'finished', 'cancelled'],
+  parking: ['parked', 'waiting', 'working', 'resuming', 'failed', 'cancelled'],
+  parked: ['resuming', 'finished', 'cancelled', 'moved'],
+  resuming: ['waiting', 'working', 'parked', 'parking', 'failed', 'finished', 'cancelled'],
   failed: ['resuming', 'starting', 'queued', 'finished', 'parked', 'cancelled'],
   finished: [],
   cancelled: [],
+  moved: ['parked'],
 }
 
 const INPUT_BEFORE: Readonly<Record<string, readonly (string | undefined)[]>> = {
