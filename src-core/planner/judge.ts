@@ -5,7 +5,7 @@ import { BlobId } from '../../src-shared/ids.ts'
 import type { Citation, QuestionOption } from '../../src-shared/questions.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
 import type { Plan } from '../decide/planned-answers.ts'
-import { lineOfQuote } from './quotes.ts'
+import { type FoldedSource, foldSource, lineOfQuote } from './quotes.ts'
 import { steeringWords } from './steering.ts'
 
 export type Finding = Extract<z.infer<typeof ProbeFinding>, { kind: 'planner' }>
@@ -31,21 +31,36 @@ export function judgePlan(finding: Finding, options: readonly QuestionOption[]):
   }
   const answer = cut(result.answer.trim(), TEXT)
   if (answer === '') return { ...figures, outcome: 'failed', reason: 'it gave an empty answer' }
-  const blobs = new Map<string, BlobText>()
-  const citations = result.citations.slice(0, CITATIONS).map((citation) => {
-    const text = Object.hasOwn(texts, citation.source) ? texts[citation.source] : null
-    if (text === null || text === undefined) return { ...citation, verified: false }
-    const blob = blobOf(text)
-    blobs.set(blob.id, blob)
-    return checked(citation, text, blob)
+  const cited = result.citations.slice(0, CITATIONS)
+  const sources = sourcesOf(cited, texts)
+  const citations = cited.map((citation) => {
+    const source = sources.get(citation.source)
+    return source === undefined ? { ...citation, verified: false } : checked(citation, source)
   })
+  const blobs = new Map([...sources.values()].map(({ blob }) => [blob.id, blob]))
   const draft = { ...figures, answer, citations, blobs: [...blobs.values()] }
   const reason =
     result.citations.length > CITATIONS
       ? `it cites more than ${CITATIONS} passages`
-      : whyNotSent(citations, texts)
+      : whyNotSent(citations, sources)
   if (reason !== null) return { ...draft, outcome: 'draft', reason }
   return { ...draft, outcome: 'answered', text: answer, options: chosen(answer, options) }
+}
+
+type Source = { blob: BlobText & { id: BlobId }; folded: FoldedSource }
+
+/** Those that are there, each read once: looking through a large one takes a moment. */
+function sourcesOf(
+  citations: readonly Pick<Citation, 'source'>[],
+  texts: Finding['texts'],
+): ReadonlyMap<string, Source> {
+  const sources = new Map<string, Source>()
+  for (const { source } of citations) {
+    const text = Object.hasOwn(texts, source) ? texts[source] : null
+    if (text === null || text === undefined || sources.has(source)) continue
+    sources.set(source, { blob: blobOf(text), folded: foldSource(text) })
+  }
+  return sources
 }
 
 function blobOf(text: string): BlobText & { id: BlobId } {
@@ -54,15 +69,17 @@ function blobOf(text: string): BlobText & { id: BlobId } {
 
 function checked(
   { source, place, quote }: Pick<Citation, 'source' | 'place' | 'quote'>,
-  text: string,
-  { id }: { id: BlobId },
+  { blob: { id }, folded }: Source,
 ): Citation {
-  const line = lineOfQuote(text, quote)
+  const line = lineOfQuote(folded, quote)
   const base = { source, place: cut(place, QUOTE), quote: cut(quote, QUOTE), blob: id }
   return line === undefined ? { ...base, verified: false } : { ...base, verified: true, line }
 }
 
-function whyNotSent(citations: readonly Citation[], texts: Finding['texts']): string | null {
+function whyNotSent(
+  citations: readonly Citation[],
+  sources: ReadonlyMap<string, Source>,
+): string | null {
   if (citations.length === 0) return 'it cites no source'
   const false_ = citations.find(({ verified }) => !verified)
   if (false_ !== undefined) {
@@ -71,8 +88,8 @@ function whyNotSent(citations: readonly Citation[], texts: Finding['texts']): st
       ? `it cites ${source}, which is not among the sources`
       : `a quote that it gives is not in ${source}`
   }
-  for (const { source } of citations) {
-    const words = steeringWords(texts[source] ?? '')
+  for (const [source, { blob }] of sources) {
+    const words = steeringWords(blob.text)
     if (words !== undefined) {
       return `${source} seems to tell its reader what to answer (“${words}”): look at it yourself`
     }
