@@ -29,7 +29,9 @@ export function questionFields(question: Question): (readonly [string, string])[
 function delivery({ state, input, undoUntil }: Question): string {
   if (state !== 'answered') return ''
   if (undoUntil !== null) return `held until ${undoUntil}`
-  return input === null ? 'when the other questions of its turn are answered' : `input ${input}`
+  return input === null
+    ? 'when its turn is over and all that was asked in it is answered'
+    : `input ${input}`
 }
 
 function optionLines({ options, multiple }: Question): string {

@@ -43,7 +43,7 @@ it('question list and show tell what was asked, and print the record as JSON', a
   expect(await ballet(one, 'question', 'show', 'SHOP-1-Q2')).toBe(0)
   expect(one.out()).toContain('  1  SQLite (recommended): no server')
   expect(one.out()).toContain('SQLite (by planner)\n  docs/storage.md:7, Storage: “SQLite”')
-  expect(one.out()).toContain('when the other questions of its turn are answered')
+  expect(one.out()).toContain('when its turn is over and all that was asked in it is answered')
   const json = testWorld(calls)
   expect(await ballet(json, 'question', 'show', 'SHOP-1-Q2', '--json')).toBe(0)
   expect(json.rows()).toEqual([answered])

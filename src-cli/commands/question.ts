@@ -208,6 +208,6 @@ function onItsWay({ key, state, input, undoUntil }: Question): string {
     return `It can be taken back until ${undoUntil}: ballet question undo ${key}`
   }
   return input === null
-    ? `It is delivered with the other answers of its turn; now with: ballet question send-now ${key}`
+    ? `It is delivered when its turn is over and all that was asked in it is answered; now with: ballet question send-now ${key}`
     : 'It is the next message of its session.'
 }

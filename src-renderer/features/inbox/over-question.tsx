@@ -134,7 +134,8 @@ export function OverQuestion({
       )}
       {state === 'withdrawn' ? (
         <p className="q-hint">
-          <StateDot look="gone" /> Withdrawn: its session is over, and it takes no answer any more.
+          <StateDot look="gone" /> Withdrawn with its session or its ticket: it takes no answer any
+          more.
         </p>
       ) : null}
       {answer?.author === 'planner' ? (

@@ -317,7 +317,9 @@ function AnsweredQuestion({ question, takesFocus }: { question: Question; takesF
           <StateDot look="done" />
           <span className="grow">
             Answered{question.answer === null ? '' : `: ${question.answer.text.slice(0, 300)}`}. It
-            goes to the session with {counted(open, 'more answer')} of its turn.
+            goes to the session{' '}
+            {open === 0 ? 'when its turn ends' : `with ${counted(open, 'more answer')} of its turn`}
+            .
           </span>
           <button
             type="button"
