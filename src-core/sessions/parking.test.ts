@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { RequestId } from '../../src-shared/ids.ts'
+import { ParkStep } from '../../src-shared/parking.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { keptFile } from '../storage/test-samples.ts'
 import { asked, questionId, startWithoutPlanner } from '../testing/asking.ts'
@@ -181,6 +182,58 @@ test('what arrives while it parks waits, and brings the session back as soon as 
   expect((await nextStart(agent)).parked).not.toBeNull()
   agent.ready()
   expect((await deliveries(agent, 2))[1]).toMatchObject({ inputs: [input.id] })
+})
+
+/** Says that each step before this one is done, and that this one began. */
+function come(agent: FakeAgent, to: ParkStep) {
+  const before = ParkStep.options.slice(0, ParkStep.options.indexOf(to))
+  for (const step of before) agent.event({ kind: 'park.step', step, status: 'done', durationMs: 5 })
+  agent.event({ kind: 'park.step', step: to, status: 'started' })
+}
+
+test.each(ParkStep.options)('an answer during the step %s is delivered, once', async (step) => {
+  const core = await startWithoutPlanner({ agents: 1 })
+  const { ticket, agent } = await asked(core, 1)
+  await core.client.sessions.park({ ref: ticket.key })
+  await until('the order', () => agent.heard('session.park').length === 1)
+  const isStored = step === 'free'
+  if (isStored) await stored(agent, () => agent.park())
+  come(agent, step)
+  await core.client.questions.answer({ ref: questionId(1), text: 'Blue' })
+  expect(agent.heard('input.deliver')).toHaveLength(1)
+  if (!isStored) await stored(agent, () => agent.park())
+  await stored(agent, () => agent.end('parked', false))
+  await nextStart(agent)
+  agent.ready()
+  expect((await deliveries(agent, 2))[1]?.text).toContain('Answer: Blue')
+  agent.beginTurn(2)
+  agent.endTurn(2)
+  await inState(core, ticket.key, 'waiting')
+  expect(agent.heard('input.deliver')).toHaveLength(2)
+})
+
+test.each(ParkStep.options)('an agent’s death in the step %s loses nothing', async (step) => {
+  const core = await startTestCore({ agents: 2 })
+  const { ticket, agent } = await waiting(core)
+  await core.client.sessions.park({ ref: ticket.key })
+  await until('the order', () => agent.heard('session.park').length === 1)
+  const isStored = step === 'free'
+  if (isStored) await stored(agent, () => agent.park())
+  await stored(agent, () => come(agent, step))
+  agent.die()
+  if (!isStored) {
+    const other = await until('the other agent', () =>
+      core.launcher.holders(ticket.key).find((holder) => holder !== agent),
+    )
+    expect(other.spec()).toMatchObject({ task: 'park', parked: null })
+    await letGo(core, ticket.key, other)
+  }
+  await until('the end of it', async () => {
+    const session = await core.client.sessions.show({ ref: ticket.key })
+    return session.state === 'parked' && session.agent === null && session.workspace === null
+  })
+  const leases = await core.storage.rows({ table: 'lease' })
+  expect(leases.map(({ endedAt }) => endedAt === null)).toEqual(leases.map(() => false))
 })
 
 test('what was queued when a person parks it waits for them', async () => {
