@@ -175,7 +175,7 @@ test('a signal keeps everything within ten seconds, and the next start goes on',
 })
 
 test('quitting parks every session, and after the start the right ones run', async ({ bench }) => {
-  test.setTimeout(240_000)
+  test.setTimeout(420_000)
   const first = await opened(bench, 'never', 5)
   const { client } = first
   const gate = bench.path('gate')

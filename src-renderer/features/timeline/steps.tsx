@@ -41,8 +41,8 @@ export function Steps({
         </span>
         <span className="clip">{row.steps.map(stepText).join(' · ')}</span>
         <span className="tl-meta">
-          {status === 'started' ? '' : duration(durationMs)}
-          {row.at === null ? '' : ` · ${timeOfDay(row.at)}`}
+          {status === 'started' ? '' : `${duration(durationMs)} · `}
+          {row.at === null ? '' : timeOfDay(row.at)}
         </span>
       </button>
       {open ? (
