@@ -5,6 +5,7 @@ import { keepDraft, useDraft } from '../../stores/drafts.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords, useSession } from '../../sync/records.ts'
 import { AgentText } from '../../text/agent-text.tsx'
+import { showControls } from '../../text/controls.ts'
 import { isMod, Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot } from '../../ui/state-dot.tsx'
@@ -316,8 +317,11 @@ function AnsweredQuestion({ question, takesFocus }: { question: Question; takesF
         <p className="q-hint">
           <StateDot look="done" />
           <span className="grow">
-            Answered{question.answer === null ? '' : `: ${question.answer.text.slice(0, 300)}`}. It
-            goes to the session{' '}
+            Answered
+            {question.answer === null
+              ? ''
+              : `: ${showControls(question.answer.text.slice(0, 300))}`}
+            . It goes to the session{' '}
             {open === 0 ? 'when its turn ends' : `with ${counted(open, 'more answer')} of its turn`}
             .
           </span>
