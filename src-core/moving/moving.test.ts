@@ -1,0 +1,178 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { keptFile } from '../storage/test-samples.ts'
+import { asked, startWithoutPlanner } from '../testing/asking.ts'
+import { answerProbe } from '../testing/fake-agent.ts'
+import { refusalOf, type TestCore, withTicket } from '../testing/test-core.ts'
+import { until } from '../testing/until.ts'
+import { deliveries, letGo, timeline } from '../testing/walks.ts'
+
+const PASSPHRASE = 'a long passphrase'
+const FILE = keptFile({ name: 'state-0000000000000001.sealed' })
+
+/** Agents that write a session to a folder instead of a sealed file, and read it from there. */
+function carry(core: TestCore) {
+  core.launcher.answer = (probe) => {
+    if (probe.kind === 'session.pack') {
+      cpSync(probe.folder, probe.file, { recursive: true })
+      return { kind: 'session.pack', bytes: 1_000 }
+    }
+    if (probe.kind !== 'session.unpack') return answerProbe(probe)
+    cpSync(probe.file, probe.folder, { recursive: true })
+    mkdirSync(join(probe.folder, 'sealed'))
+    writeFileSync(join(probe.folder, 'sealed', FILE.name), 'sealed here')
+    return { kind: 'session.unpack', files: [FILE] }
+  }
+}
+
+/** A session with an open question, and a place for its file. */
+async function scene() {
+  const core = await startWithoutPlanner({ agents: 1 })
+  carry(core)
+  const { ticket, agent } = await asked(core, 1)
+  return { core, ticket, agent, file: join(core.dir, 'out.ballet') }
+}
+
+async function exported() {
+  const made = await scene()
+  const { core, ticket, agent, file } = made
+  const asking = core.client.sessions.export({ ref: ticket.key, file, passphrase: PASSPHRASE })
+  await letGo(core, ticket.key, agent)
+  await asking
+  return made
+}
+
+test('a session that waits is parked, written, and takes nothing any more', async () => {
+  const { core, ticket, file } = await exported()
+  const { client } = core
+  const session = await client.sessions.show({ ref: ticket.key })
+  expect(session).toMatchObject({ state: 'moved', openQuestions: 0, reason: `exported to ${file}` })
+  expect((await client.tickets.show({ ref: ticket.key })).status).toBe('In progress')
+  expect(await client.inbox.list()).toEqual([])
+  for (const call of [
+    client.sessions.send({ ref: ticket.key, text: 'More.' }),
+    client.sessions.resume({ ref: ticket.key }),
+    client.sessions.finish({ ref: ticket.key }),
+    client.tickets.start({ ref: ticket.key }),
+    client.sessions.export({ ref: ticket.key, file: `${file}2`, passphrase: PASSPHRASE }),
+  ]) {
+    expect(await refusalOf(call)).toMatchObject({ code: 'session.moved' })
+  }
+  expect(existsSync(`${file}2`)).toBe(false)
+  const rows: unknown = JSON.parse(readFileSync(join(file, 'session.json'), 'utf8'))
+  expect(rows).toMatchObject({
+    version: 1,
+    questions: [{ state: 'open' }],
+    lastSeq: expect.any(Number),
+  })
+  // Nothing of the host it leaves is in it.
+  expect(JSON.stringify(rows)).not.toMatch(/leaseId|"nonce"|"env"/)
+  expect(readdirSync(join(core.dir, 'scratch'))).toEqual([])
+})
+
+test('what cannot be written leaves the session parked, and answers still reach it', async () => {
+  const { core, ticket, agent, file } = await scene()
+  core.launcher.answer = (probe) =>
+    probe.kind === 'session.pack'
+      ? { code: 'disk.full', message: 'The disk is full.' }
+      : answerProbe(probe)
+  const asking = core.client.sessions.export({ ref: ticket.key, file, passphrase: PASSPHRASE })
+  const refused = refusalOf(asking)
+  await letGo(core, ticket.key, agent)
+  expect(await refused).toMatchObject({ code: 'disk.full' })
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    ...{ state: 'parked', openQuestions: 1 },
+  })
+  expect(readdirSync(join(core.dir, 'scratch'))).toEqual([])
+})
+
+test('a message that comes while it is written keeps the session here, and the file goes', async () => {
+  const { core, ticket, agent, file } = await scene()
+  const { client } = core
+  core.launcher.answer = (probe) => {
+    if (probe.kind !== 'session.pack') return answerProbe(probe)
+    writeFileSync(probe.file, 'sealed')
+    void client.sessions.send({ ref: ticket.key, text: 'Wait!' })
+    return undefined
+  }
+  const asking = client.sessions.export({ ref: ticket.key, file, passphrase: PASSPHRASE })
+  const refused = refusalOf(asking)
+  await letGo(core, ticket.key, agent)
+  await until('another start', () => agent.heard('session.start').length === 2)
+  const asked = agent.heard('probe').find(({ probe }) => probe.kind === 'session.pack')
+  const finding = { kind: 'session.pack' as const, bytes: 5 }
+  agent.say({ type: 'probe.found', id: asked?.id ?? '', finding, refusal: null })
+  expect(await refused).toMatchObject({ code: 'session.changed' })
+  expect(existsSync(file)).toBe(false)
+  expect((await client.sessions.show({ ref: ticket.key })).state).not.toBe('moved')
+})
+
+test('elsewhere it is parked as it was, with timeline and question, and goes on', async () => {
+  const { core: first, ticket, file } = await exported()
+  const before = await timeline(first, ticket.key)
+  const second = await startWithoutPlanner({ agents: 1 })
+  carry(second)
+  const { client } = second
+  // The other one has a ticket of that key of its own.
+  await withTicket(second, { start: false })
+  const imported = await client.sessions.import({ file, passphrase: PASSPHRASE })
+  expect(imported).toMatchObject({
+    ticket: 'SHOP-2',
+    state: 'parked',
+    openQuestions: 1,
+    agent: null,
+  })
+  expect(imported.parked).toMatchObject({ keptBytes: FILE.bytes })
+  expect(readdirSync(join(second.dir, 'kept', imported.id))).toEqual([FILE.name])
+  const after = await timeline(second, imported.id)
+  const moved = before.findIndex((event) => event.kind === 'question.withdrawn')
+  expect(after.slice(0, -1)).toEqual(before.slice(0, moved))
+  expect(after.at(-1)).toMatchObject({ kind: 'session.state', from: 'moved', to: 'parked' })
+  const questions = await client.questions.list({ session: imported.id })
+  expect(questions).toMatchObject([{ key: 'SHOP-2-Q1', state: 'open', heldBy: 'person' }])
+
+  const again = client.sessions.import({ file, passphrase: PASSPHRASE })
+  expect(await refusalOf(again)).toMatchObject({ code: 'session.exists' })
+  expect(await client.sessions.list({ ticket: 'SHOP-2' })).toHaveLength(1)
+  expect((await client.tickets.list()).map(({ key }) => key)).toEqual(['SHOP-1', 'SHOP-2'])
+  expect(readdirSync(join(second.dir, 'scratch'))).toEqual([])
+})
+
+test('the session comes back by its file where it was moved away, also when an import was cut', async () => {
+  const { core, ticket, agent, file } = await exported()
+  const { client } = core
+  writeFileSync(join(file, 'timeline.jsonl'), 'cut', { flag: 'a' })
+  const cut = client.sessions.import({ file, passphrase: PASSPHRASE })
+  expect(await refusalOf(cut)).toMatchObject({ code: 'host.failed' })
+  expect((await client.sessions.show({ ref: ticket.key })).state).toBe('moved')
+  const whole = readFileSync(join(file, 'timeline.jsonl'), 'utf8').replace(/cut$/, '')
+  writeFileSync(join(file, 'timeline.jsonl'), whole)
+  const back = await client.sessions.import({ file, passphrase: PASSPHRASE })
+  expect(back).toMatchObject({ ticket: ticket.key, state: 'parked', openQuestions: 1 })
+  await client.sessions.send({ ref: ticket.key, text: 'Go on.' })
+  await until('another start', () => agent.heard('session.start').length === 2)
+  const spec = agent.heard('session.start').at(-1)?.spec
+  expect(spec?.parked?.work.files).toEqual([FILE])
+  agent.ready()
+  expect((await deliveries(agent, 2)).at(-1)?.text).toContain('Go on.')
+})
+
+test('a file of a remote that no project has, and of a newer Ballet, are refused', async () => {
+  const { file } = await exported()
+  const empty = await startWithoutPlanner({ agents: 1 })
+  carry(empty)
+  await empty.launcher.agent('agent-1')
+  const given = { file, passphrase: PASSPHRASE }
+  expect(await refusalOf(empty.client.sessions.import(given))).toMatchObject({
+    code: 'export.no-project',
+  })
+  expect(
+    await refusalOf(empty.client.sessions.import({ ...given, project: 'None' })),
+  ).toMatchObject({ code: 'project.not-found' })
+  const rows = JSON.parse(readFileSync(join(file, 'session.json'), 'utf8')) as object
+  writeFileSync(join(file, 'session.json'), JSON.stringify({ ...rows, version: 2 }))
+  expect(await refusalOf(empty.client.sessions.import(given))).toMatchObject({
+    code: 'export.newer',
+  })
+})
