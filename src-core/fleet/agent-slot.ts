@@ -22,8 +22,10 @@ export type SlotHandlers = {
   changed(slot: AgentSlot): void
 }
 
-/** Heartbeats in a row that deny the lease which the agent was given, before it is ended. */
+/** Heartbeats in a row that name another lease than the agent was given, before it is ended. */
 const DENIAL_LIMIT = 5
+
+const DENIED = 'does not know of its session any more'
 
 /** Why a drained agent is offline. */
 const DRAINED = 'drained: it takes no session until that is taken back'
@@ -61,7 +63,12 @@ export class AgentSlot {
   }
 
   get isIdle(): boolean {
-    return this.isUp && this.#hold === null && !this.#stopping && !this.leaves
+    return this.isUp && this.#hold === null && !this.#isEnding
+  }
+
+  /** Its process takes no more sessions; one that was told to end does, also when its place is wanted again. */
+  get #isEnding(): boolean {
+    return this.#stopping || this.leaves || this.#life?.isToldToEnd === true
   }
 
   get restarts(): number {
@@ -87,7 +94,7 @@ export class AgentSlot {
 
   get state(): AgentState {
     if (!this.isUp) return 'offline'
-    if (this.#stopping || this.leaves) return 'draining'
+    if (this.#isEnding) return 'draining'
     return this.#hold === null ? 'idle' : 'busy'
   }
 
@@ -196,6 +203,11 @@ export class AgentSlot {
     void this.stop(SHUTDOWN_MS)
   }
 
+  /** Only while the lease is its own: the next process of the place has nothing to do with it. */
+  sendHeld(lease: LeaseId, message: z.input<typeof ToAgent>): void {
+    if (this.#hold?.lease === lease) this.send(message)
+  }
+
   /** Lost without a word when the agent is gone: its lease then ends. */
   send(message: z.input<typeof ToAgent>): void {
     this.#life?.send(message)
@@ -220,12 +232,16 @@ export class AgentSlot {
     await life.ended
   }
 
-  /** An agent that does not know of its session after a while has lost it, unless its end only waits to be stored. */
+  /**
+   * An agent that does not know of its session after a while has lost it, unless its end only waits to be stored. One
+   * that goes on with a session that it was not given would take no other.
+   */
   #checkHold(life: AgentLife, { lease }: Vitals): void {
-    const held = this.#hold?.lease
-    const denied = held !== undefined && lease !== held && !this.#handlers.isStoring(held)
+    const held = this.#hold?.lease ?? null
+    const denied = lease !== held && (held === null || !this.#handlers.isStoring(held))
     life.denials = denied ? life.denials + 1 : 0
-    if (life.denials >= DENIAL_LIMIT) life.kill('does not know of its session any more')
+    if (life.denials < DENIAL_LIMIT) return
+    life.kill(held === null ? 'runs a session that is not its own' : DENIED)
   }
 
   #gone(detail: string): void {

@@ -186,6 +186,17 @@ test('an agent that lost its session is ended, so that another one gets it', asy
   expect(told).toContain('agent-1 does not know of its session any more')
 })
 
+test('an agent that runs a session which nobody gave it is ended', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const agent = core.launcher.agent('agent-1')
+  await until('it to be up', async () => (await first(core))?.state === 'idle')
+  const lease = '01a2293b-994d-71d8-8beb-07293cee7f38'
+  await pass(core, 12_000, [{ heartbeat: () => agent.heartbeat(lease) }])
+  await until('the next one', () => core.launcher.launched[1])
+  const told = core.logged.map(({ message }) => message)
+  expect(told).toContain('agent-1 is ended: it runs a session that is not its own')
+})
+
 test('three sessions at once on three agents, a fourth waits; limits of a project hold', async () => {
   const core = await startTestCore({ agents: 3 })
   const { client } = core

@@ -201,11 +201,12 @@ export class Assignment {
         this.#ports.settings.current,
         this.#ports.texts,
       )
-      slot.send({ type: 'session.start', spec })
+      // It may have been lost, and the place have another process, while all of this was read.
+      slot.sendHeld(lease.id, { type: 'session.start', spec })
       const order = parkOrder(session, lease.id)
       if (order === null || key === null) return
       const { session: id, ...park } = order
-      slot.send({ ...park, key, keptDir: this.#ports.paths.kept(id) })
+      slot.sendHeld(lease.id, { ...park, key, keptDir: this.#ports.paths.kept(id) })
     } catch (error) {
       this.#ports.log.error('a session could not be begun', { error, session: lease.sessionId })
       slot.kill('could not be told what to do')

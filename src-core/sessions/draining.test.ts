@@ -214,6 +214,24 @@ test('a drained agent that dies is not launched again; what it held goes to anot
   expect(await states(core)).toBe('offline idle')
 })
 
+test('an agent that was told to end gets no session before the next one is up in its place', async () => {
+  const core = await startTestCore({ agents: 1 })
+  await untilStates(core, 'idle')
+  const agent = core.launcher.agent('agent-1')
+  agent.obedient = false
+  await core.client.agents.drain({})
+  await core.client.agents.drain({ how: 'cancel' })
+  expect(await states(core)).toBe('draining')
+  const ticket = await withTicket(core)
+  await settle()
+  expect(agent.heard('session.start')).toEqual([])
+  agent.die('ended in order', 0)
+  const next = await core.launcher.holder(ticket.key)
+  expect(next).not.toBe(agent)
+  next.ready()
+  await inState(core, ticket.key, 'working')
+})
+
 test('an answer while everything is drained waits for the next start', async () => {
   const first = await startTestCore({ agents: 1 })
   const { ticket, agent } = await keptAway(first)
