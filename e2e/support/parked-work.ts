@@ -48,7 +48,7 @@ export async function lookAtWork(client: BalletClient, id: string): Promise<With
 export async function parkNow(client: BalletClient, id: string): Promise<Session> {
   const { workspace } = await client.sessions.show({ ref: id })
   await client.sessions.park({ ref: id })
-  const parked = await waitForState(client, id, 'parked', { timeoutMs: 90_000 })
+  await waitForState(client, id, 'parked', { timeoutMs: 90_000 })
   await waitFor('the workspace to be gone', async () => !(await isThere(workspace ?? '')))
   return client.sessions.show({ ref: id })
 }
