@@ -80,11 +80,16 @@ type ShownAgent = Pick<Agent, 'state' | 'reason'>
 const starts = ({ state, reason }: ShownAgent) =>
   state === 'offline' && AGENT_STARTS.some((each) => each === reason)
 
+/** It was drained and is gone, until that is taken back. */
+export const isDrained = ({ state, reason }: ShownAgent) =>
+  state === 'offline' && reason.startsWith('drained')
+
 export const agentLook = (agent: ShownAgent): Look =>
-  starts(agent) ? 'begin' : ofAgent[agent.state]
+  starts(agent) ? 'begin' : isDrained(agent) ? 'park' : ofAgent[agent.state]
 
 /** The state in a word, and why where there is a reason that says more. */
 export function agentWord(agent: ShownAgent): { word: string; why: string } {
+  if (isDrained(agent)) return { word: 'drained', why: '' }
   return starts(agent) ? { word: 'starting', why: '' } : { word: agent.state, why: agent.reason }
 }
 

@@ -1,6 +1,7 @@
 import type { Agent } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import type { Client } from '../../sync/client.ts'
+import { isDrained } from '../../ui/state-dot.tsx'
 import { newCommand } from '../composer/steer.ts'
 import { attempt } from '../session/actions.ts'
 
@@ -19,10 +20,6 @@ export async function drain(
   )
   return outcome.ok ? null : outcome.refusal
 }
-
-/** It was sent away and is gone, until that is taken back. */
-export const isDrained = ({ state, reason }: Pick<Agent, 'state' | 'reason'>): boolean =>
-  state === 'offline' && reason.startsWith('drained')
 
 /** Its session is being parked, or will be; or it is gone already. */
 export const leaves = (agent: Pick<Agent, 'state' | 'reason'>): boolean =>

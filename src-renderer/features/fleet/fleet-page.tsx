@@ -157,7 +157,7 @@ export function FleetPage({ pane }: { pane: number }) {
   const sorted = [...agents.values()].sort(
     (a, b) => Number(agentNumber(a.id)) - Number(agentNumber(b.id)),
   )
-  const states = ['starting', ...AgentState.options]
+  const states = ['starting', 'drained', ...AgentState.options]
     .map((word) => [sorted.filter((agent) => agentWord(agent).word === word).length, word] as const)
     .filter(([count]) => count > 0)
     .map(([count, state]) => `${count} ${state}`)

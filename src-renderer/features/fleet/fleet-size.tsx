@@ -3,7 +3,7 @@ import type { Refusal } from '../../../src-shared/refusal.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
-import { counted } from '../../ui/words.ts'
+import { agentNumber, counted } from '../../ui/words.ts'
 import { changeSettings } from '../settings/change.ts'
 
 /** As many as the settings allow. */
@@ -16,9 +16,13 @@ const SETTLE_MS = 400
 export function FleetSize() {
   const client = useClient()
   const size = useRecords((records) => records.settings.get('settings')?.agents)
-  const draining = useRecords(({ agents }) => {
+  /** Of the places that are too many; others are drained for another reason. */
+  const draining = useRecords(({ agents, settings }) => {
+    const most = settings.get('settings')?.agents ?? 0
     let count = 0
-    for (const { state } of agents.values()) if (state === 'draining') count += 1
+    for (const { id, state } of agents.values()) {
+      if (state === 'draining' && Number(agentNumber(id)) > most) count += 1
+    }
     return count
   })
   const [wanted, setWanted] = useState<number | null>(null)
