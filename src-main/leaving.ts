@@ -73,12 +73,16 @@ export function createLeaving(options: LeavingOptions): Leaving {
     clearTimeout(timer)
     const last = how ?? 'fast'
     log.info('the quit is over', { left, how: last })
-    window.close()
     if (left === 'cancelled') {
       how = undefined
       quitting = undefined
+      // Before the other window goes: without any the application would quit again.
       goOn()
-    } else close(last)
+      window.close()
+    } else {
+      window.close()
+      close(last)
+    }
   }
 
   function quitFast(): void {
