@@ -36,6 +36,7 @@ async function remove(thing: FoundThing, parts: Parts): Promise<void> {
   const stands = (...folders: string[]) => dirname(thing.path) === join(dataDir, ...folders)
   switch (thing.kind) {
     case 'workspace':
+      if (!stands(WORKSPACES_FOLDER)) throw notOurs(thing)
       return removeUnowned(thing, parts)
     case 'kept': {
       const owner = thing.owner ?? ''

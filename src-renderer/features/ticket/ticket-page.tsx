@@ -1,7 +1,8 @@
 import { useMemo, useState } from 'react'
 import '../../sync/without-jit.ts'
 import { GivenStatus } from '../../../src-shared/contract.ts'
-import type { SessionId, TicketId } from '../../../src-shared/ids.ts'
+import type { SessionId } from '../../../src-shared/ids.ts'
+import type { DeletionReport } from '../../../src-shared/moving.ts'
 import type { Session, Ticket, TicketStatus } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { useMinutes } from '../../stores/clock.ts'
@@ -19,6 +20,7 @@ import { newCommand } from '../composer/steer.ts'
 import { attempt, isLive, startTicket } from '../session/actions.ts'
 import { ProgressLine } from '../session/progress.tsx'
 import { PaneHead } from '../shell/pane-head.tsx'
+import { DeleteTicket, removedText } from './delete-ticket.tsx'
 import { TicketAssumptions } from './ticket-assumptions.tsx'
 
 function SessionRow({ session }: { session: Session }) {
@@ -114,36 +116,6 @@ function StatusField({
   )
 }
 
-function DeleteTicket({ id, pane, ticketKey }: { id: TicketId; pane: number; ticketKey: string }) {
-  const client = useClient()
-  const [asked, setAsked] = useState(false)
-  const [refusal, setRefusal] = useState<Refusal | null>(null)
-  const remove = async () => {
-    const outcome = await attempt(() => client.tickets.delete({ ref: id, commandId: newCommand() }))
-    if (outcome.ok) replacePage(pane, { page: 'home' })
-    else {
-      setAsked(false)
-      setRefusal(outcome.refusal)
-    }
-  }
-  if (refusal !== null) return <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />
-  return asked ? (
-    <span className="page-acts">
-      <span className="dim">Delete {ticketKey} with its sessions and their timelines?</span>
-      <button type="button" className="btn" onClick={() => setAsked(false)}>
-        Keep it
-      </button>
-      <button type="button" className="btn btn-bad" onClick={() => void remove()}>
-        Delete
-      </button>
-    </span>
-  ) : (
-    <button type="button" className="btn-link" onClick={() => setAsked(true)}>
-      Delete this ticket…
-    </button>
-  )
-}
-
 /** A ticket: what shall be done, how it stands, and the sessions that work or worked on it. */
 export function TicketPage({ id, pane }: { id: string; pane: number }) {
   const client = useClient()
@@ -158,12 +130,15 @@ export function TicketPage({ id, pane }: { id: string; pane: number }) {
   )
   const [busy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const [removed, setRemoved] = useState<DeletionReport | null>(null)
   if (ticket === undefined) {
     return (
       <>
         <PaneHead pane={pane} title="Ticket" />
         <div className="page">
-          <p>This ticket is gone: it was deleted.</p>
+          <p>
+            This ticket is gone: it was deleted.{removed === null ? '' : ` ${removedText(removed)}`}
+          </p>
         </div>
       </>
     )
@@ -250,7 +225,14 @@ export function TicketPage({ id, pane }: { id: string; pane: number }) {
             </ul>
           </section>
         )}
-        {live ? null : <DeleteTicket id={ticket.id} pane={pane} ticketKey={ticket.key} />}
+        {live ? null : (
+          <DeleteTicket
+            id={ticket.id}
+            ticketKey={ticket.key}
+            branch={newest?.branch}
+            onRemoved={setRemoved}
+          />
+        )}
       </div>
     </>
   )

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto'
+import { access, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createClaudeCodeDriver } from '../runtimes/claude-code/index.ts'
+import { slugOf } from '../runtimes/claude-code/transcript.ts'
+import { openWorkspace } from '../workspace/clone.ts'
+import { makeSample, never, type Sample, writeFiles } from '../workspace/sample-repository.ts'
+import { findThings } from './find-things.ts'
+import { removeBranch } from './remove-branch.ts'
+import { removeThings } from './remove-things.ts'
+
+let sample: Sample
+let config: string
+beforeEach(async () => {
+  sample = await makeSample()
+  config = join(sample.folder, 'config')
+})
+afterEach(() => sample.remove())
+
+const drivers = { 'claude-code': createClaudeCodeDriver() }
+const env = () => ({ ...sample.env, CLAUDE_CONFIG_DIR: config })
+const find = () => findThings(sample.dataDir, { drivers, env: env() })
+const remove = async (things: Awaited<ReturnType<typeof find>>) => {
+  const git = { ...sample.git, env: env() }
+  return removeThings(things, { dataDir: sample.dataDir, git, drivers, signal: never })
+}
+const isThere = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+it('finds what proves that Ballet made it, and nothing else', async () => {
+  const plan = sample.plan()
+  await openWorkspace(sample.git, plan, sample.report, never)
+  const session = randomUUID()
+  const at = (...names: string[]) => join(sample.dataDir, ...names)
+  const own = [
+    plan.workspaceDir,
+    at('kept', session, `state-${'0'.repeat(16)}.sealed`),
+    at('scratch', '0123456789abcdef'),
+    at('scratch', 'export-0123456789ab'),
+    at('mirrors', `${session}.git`),
+  ]
+  await writeFiles(sample.dataDir, {
+    [`kept/${session}/state-${'0'.repeat(16)}.sealed`]: 'x',
+    [`kept/${session}/notes.txt`]: 'mine',
+    'kept/holiday/picture.sealed': 'mine',
+    'scratch/0123456789abcdef/x': 'x',
+    'scratch/export-0123456789ab/x': 'x',
+    'scratch/mine/x': 'x',
+    [`mirrors/${session}.git/HEAD`]: 'ref',
+    'mirrors/mine.git/HEAD': 'ref',
+    'workspaces/mine/README.md': 'mine',
+  })
+  await mkdir(join(sample.folder, 'target'))
+  await symlink(join(sample.folder, 'target'), at('scratch', 'fedcba9876543210'))
+  const conversation = randomUUID()
+  const projects = join(config, 'projects')
+  const row = (cwd: string) => `${JSON.stringify({ type: 'user', cwd })}\n`
+  await writeFiles(projects, {
+    [`${slugOf(plan.workspaceDir)}/${conversation}.jsonl`]: row(plan.workspaceDir),
+    // Of a person, in a folder whose name looks the same.
+    [`${slugOf(plan.workspaceDir)}/${randomUUID()}.jsonl`]: row(`${sample.dataDir}-workspaces`),
+    [`-home-person/${conversation}.jsonl`]: row('/home/person'),
+  })
+  const found = await find()
+  const state = join(projects, slugOf(plan.workspaceDir), `${conversation}.jsonl`)
+  expect(
+    found
+      .map(({ path }) => path)
+      .filter((path) => path !== plan.mirrorDir)
+      .sort(),
+  ).toEqual([...own, state].sort())
+  expect(found.find(({ kind }) => kind === 'workspace')?.owner).toBe(plan.session)
+  expect(found.find(({ kind }) => kind === 'state')).toMatchObject({
+    ...{ owner: conversation, place: plan.workspaceDir },
+  })
+
+  // Work that is nowhere else stays, and so does what its workspace borrows from.
+  await writeFiles(plan.workspaceDir, { 'new.txt': 'new' })
+  const refusals = await remove(found)
+  const codes = found.flatMap(({ path }, index) => {
+    const code = refusals[index]?.code
+    return code === undefined ? [] : [[path, code]]
+  })
+  expect(codes).toContainEqual([plan.workspaceDir, 'workspace.not-pushed'])
+  expect(await isThere(plan.workspaceDir)).toBe(true)
+  for (const path of own.slice(1)) expect(await isThere(path), path).toBe(false)
+  expect(await isThere(state)).toBe(false)
+  expect(await isThere(join(projects, '-home-person', `${conversation}.jsonl`))).toBe(true)
+  expect(await isThere(at('kept', session, 'notes.txt'))).toBe(true)
+  expect(await isThere(at('scratch', 'mine'))).toBe(true)
+})
+
+it('removes nothing that is not where Ballet makes it', async () => {
+  const path = join(sample.folder, 'mine')
+  await writeFile(path, 'mine')
+  const base = { path, bytes: 4, ageMs: 0, owner: '0123456789abcdef', place: null }
+  const kinds = ['workspace', 'kept', 'scratch', 'mirror', 'lock'] as const
+  const refusals = await remove(kinds.map((kind) => ({ ...base, kind })))
+  expect(refusals.map((refusal) => refusal?.code)).toEqual(kinds.map(() => 'leftover.unproven'))
+  expect(await isThere(path)).toBe(true)
+})
+
+it('a branch goes from the remote when its work is in another one, or when it is forced', async () => {
+  const { repo, branch, mirrorDir } = sample.plan()
+  const how = { repo, branch, mirrorDir, look: false, force: false }
+  const drop = (changes: object = {}) => removeBranch(sample.git, { ...how, ...changes }, never)
+  expect(await drop()).toMatchObject({ commit: null })
+  const commit = await sample.commit(branch, { 'x.txt': 'x' })
+  await expect(drop()).rejects.toMatchObject({
+    ...{ code: 'branch.only-copy', hint: expect.stringContaining(branch) },
+  })
+  await expect(drop({ branch: 'main', force: true })).rejects.toMatchObject({
+    code: 'branch.foreign',
+  })
+  expect(await drop({ look: true, force: true })).toMatchObject({ commit })
+  await sample.sh(sample.remote, 'branch', 'merged', branch)
+  expect(await drop()).toMatchObject({ commit })
+  expect(await sample.sh(sample.remote, 'branch', '--list', branch)).toBe('')
+  await sample.commit(branch, { 'y.txt': 'y' })
+  await drop({ force: true })
+  expect(await sample.sh(sample.remote, 'branch', '--list', branch)).toBe('')
+})
