@@ -24,6 +24,8 @@ export class Outages {
   readonly #disk: SmallDisk | null
   #turn: Promise<unknown> = Promise.resolve()
   #isFull = false
+  /** Since `forget`. */
+  #struck = 0
 
   private constructor(remote: GitRemote, disk: SmallDisk | null) {
     this.#remote = remote
@@ -46,6 +48,15 @@ export class Outages {
     return this.#isFull
   }
 
+  /** Whether something was away since the last `forget`: only then may a session fail of it. */
+  get haveStruck(): boolean {
+    return this.#struck > 0
+  }
+
+  forget(): void {
+    this.#struck = 0
+  }
+
   strike(log: BlowLog, random: Random): Promise<void> {
     const outage = random.weighted(OUTAGES)
     const ms = Math.round(random.between(200, 1_500))
@@ -57,6 +68,7 @@ export class Outages {
   async #strike(outage: Outage, ms: number, log: BlowLog): Promise<void> {
     const end = await this.#begin(outage)
     if (end === null) return log.say(`no way here for: ${outage}`)
+    this.#struck += 1
     log.say(`${outage} for ${ms} ms`)
     try {
       await sleep(ms)

@@ -21,6 +21,9 @@ const MOMENTS: Weights<Moment> = {
   'in a parking': 4,
 }
 
+/** So a session fails whose agents or runtimes are killed again and again. */
+const KILLED_TOO_OFTEN = /in a row|three times/u
+
 /** Nobody waits longer than this for a session to park by itself. */
 const WINDOW_MS = 5_000
 
@@ -34,6 +37,7 @@ export async function chaosRules(
   const remote = await bench.remote({ files: { 'README.md': '# Sample\n', 'src/a.txt': 'a\n' } })
   const outages = await Outages.over(remote, bench.dataDir, bench.atEnd)
   const quietWork = new QuietWork()
+  const failed = new Set<string>()
   let quiet: ReadonlySet<SessionId> = new Set()
   const rules: Rules = {
     name: 'chaos',
@@ -58,6 +62,8 @@ export async function chaosRules(
     finishesParked: true,
     besides: {
       before: (live, random) => {
+        outages.forget()
+        failed.clear()
         const rest = live.filter(({ state }) => state === 'waiting' || state === 'parked')
         const known = rest.filter((session) => quietWork.isKnown(session) && random.chance(0.5))
         quiet = new Set(known.map(({ id }) => id))
@@ -65,8 +71,16 @@ export async function chaosRules(
       },
       during: (scene, random) =>
         [...scene.quiet].map((id, index) => moveAround(scene, id, random.fork(`${index}`))),
-      tend: tendAll,
+      tend: async (scene, seen) => {
+        for (const { ticket, reason } of seen.sessions.filter(({ state }) => state === 'failed')) {
+          if (!outages.haveStruck && !KILLED_TOO_OFTEN.test(reason)) {
+            failed.add(`${ticket} failed, and nothing was away: ${reason}`)
+          }
+        }
+        return tendAll(scene, seen)
+      },
       faults: async (_host, { sessions }) => [
+        ...failed,
         ...(await quietWork.faults(sessions, quiet)),
         ...(await keptFaults(bench.dataDir, remote)),
       ],

@@ -144,23 +144,27 @@ async function writeFiles(folder: string, files: RemoteFiles): Promise<void> {
 
 /** Runs git without any configuration of the user or the machine, as the author of the sample. */
 async function git(cwd: string, ...args: string[]): Promise<string> {
-  const { stdout } = await run('git', args, {
-    cwd,
-    timeout: 30_000,
-    maxBuffer: 64 * 1024 * 1024,
-    env: {
-      PATH: process.env.PATH,
-      HOME: cwd,
-      LC_ALL: 'C',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_TERMINAL_PROMPT: '0',
-      GIT_AUTHOR_NAME: 'Sample Author',
-      GIT_AUTHOR_EMAIL: 'author@example.org',
-      GIT_COMMITTER_NAME: 'Sample Author',
-      GIT_COMMITTER_EMAIL: 'author@example.org',
+  const { stdout } = await run(
+    'git',
+    ['-c', 'maintenance.auto=false', '-c', 'gc.auto=0', ...args],
+    {
+      cwd,
+      timeout: 30_000,
+      maxBuffer: 64 * 1024 * 1024,
+      env: {
+        PATH: process.env.PATH,
+        HOME: cwd,
+        LC_ALL: 'C',
+        GIT_CONFIG_NOSYSTEM: '1',
+        GIT_CONFIG_GLOBAL: '/dev/null',
+        GIT_TERMINAL_PROMPT: '0',
+        GIT_AUTHOR_NAME: 'Sample Author',
+        GIT_AUTHOR_EMAIL: 'author@example.org',
+        GIT_COMMITTER_NAME: 'Sample Author',
+        GIT_COMMITTER_EMAIL: 'author@example.org',
+      },
     },
-  })
+  )
   return stdout
 }
 

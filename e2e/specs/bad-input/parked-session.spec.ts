@@ -11,7 +11,6 @@ import {
   startWithWork,
 } from '../../support/parked-work.ts'
 import { say, script } from '../../support/steps.ts'
-import { checkTimeline } from '../../support/timeline-checks.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { addProject, timelineOf, waitForState, waitForTurnEnd } from '../../support/watch.ts'
 import { test, type Workbench } from '../../support/workbench.ts'
@@ -82,7 +81,6 @@ test('a workspace that somebody deleted is said, and what was pushed before come
     const session = await client.sessions.show({ ref: id })
     return (session.state === 'parked' || session.state === 'waiting') && session
   })
-  checkTimeline(await timelineOf(client, id), rests)
   const { turn } = rests
   await client.sessions.send({ ref: id, text: `Still-there. ${script(say('I am back.'))}` })
   await waitForTurnEnd(client, id, turn + 1, 90_000)
