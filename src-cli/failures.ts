@@ -23,7 +23,7 @@ export function describeFailure(error: unknown): Failure {
       hint: 'Look at the thing itself (`show`, `list`) before you try again.',
     })
   }
-  if (error instanceof Error && error.name === 'AbortError') {
+  if (error instanceof Error && (error.name === 'AbortError' || isClosed(error))) {
     return refused({
       code: 'host.gone',
       message:
@@ -38,6 +38,9 @@ export function describeFailure(error: unknown): Failure {
     hint: 'Please report it, with the command and the output of `ballet version`.',
   })
 }
+
+/** The connection had gone when a message was to be sent over it; the library has no code for that. */
+const isClosed = ({ message }: Error) => message.includes('WebSocket is not open')
 
 const InvalidInput = z.object({
   issues: z.array(z.object({ message: z.string(), path: z.array(z.unknown()).optional() })),

@@ -269,6 +269,14 @@ describe('what is not understood', () => {
     expect(people.connectedTo).toEqual([])
   })
 
+  it('shortens an argument of any length', async () => {
+    const world = testWorld({})
+    const title = 'x'.repeat(100_000)
+    expect(await ballet(world, 'ticket', 'add', '--project', 'p', '--title', title)).toBe(2)
+    expect(world.err().length).toBeLessThan(1_000)
+    expect(world.err()).toMatch(/--title.*<=500/s)
+  })
+
   it('counts what the host finds invalid among it', async () => {
     const world = testWorld({
       projects: {
@@ -314,6 +322,13 @@ describe('what is refused or fails', () => {
     expect(await ballet(programs, 'ticket', 'show', 'X-1', '--json')).toBe(1)
     expect(JSON.parse(programs.err())).toEqual({ error: refusal })
     expect(programs.out()).toBe('')
+  })
+
+  it('says that a host that went away may have done it', async () => {
+    const gone = () => Promise.reject(new Error('Cannot send message, WebSocket is not open.'))
+    const world = testWorld({ tickets: { show: gone } })
+    expect(await ballet(world, 'ticket', 'show', 'X-1', '--json')).toBe(1)
+    expect(JSON.parse(world.err())).toMatchObject({ error: { code: 'host.gone' } })
   })
 
   it('says that no host runs, where, and how to start one', async () => {

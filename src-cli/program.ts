@@ -117,6 +117,16 @@ function createRunner(world: World): CommandRunner {
   }
 }
 
+/** Of what is said of a wrong argument, which holds the whole argument; in UTF-16 code units. */
+const USAGE_LENGTH = 600
+
+/** Both ends say what matters: which argument, and what is wrong with it. */
+function shortened(message: string): string {
+  if (message.length <= USAGE_LENGTH) return message
+  const half = USAGE_LENGTH / 2
+  return `${message.slice(0, half)} … ${message.slice(-half)}`
+}
+
 function throwInsteadOfExit(command: Command, path: string): void {
   command.exitOverride((error: CommanderError) => {
     if (error.exitCode === 0) throw new HelpWasShown()
@@ -125,7 +135,7 @@ function throwInsteadOfExit(command: Command, path: string): void {
       message:
         error.code === 'commander.help'
           ? `\`${path}\` needs a command.`
-          : error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' '),
+          : shortened(error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')),
       hint: `\`${path} --help\` says more.`,
     })
   })

@@ -56,6 +56,16 @@ const call = async (name: string, args?: unknown) =>
   }
 
 describe('the server of the tools', () => {
+  it('takes as many messages at once as a runtime sends, and no more', async () => {
+    const batch = async (count: number) => {
+      const one = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+      const body = JSON.stringify(Array(count).fill(one))
+      return JSON.parse((await http({ headers: authorization(), body })).text) as unknown
+    }
+    expect(await batch(50)).toHaveLength(50)
+    expect(await batch(20_000)).toMatchObject({ error: { message: expect.stringMatching('50') } })
+  })
+
   it('greets, lists four tools with schemas, and takes calls', async () => {
     const protocolVersion = '2025-11-25'
     const clientInfo = { name: 'a runtime', version: '1' }

@@ -18,6 +18,9 @@ export type CallTool = (name: string, args: unknown) => Promise<ToolAnswer>
 
 const VERSION = '1.0.0'
 
+/** Of messages in one request; a runtime sends a few at most. */
+const BATCH_LIMIT = 50
+
 /**
  * Answers the messages of one HTTP request: what goes back, or null when there was nothing to answer. Each stands for
  * itself, so that a runtime that was started again goes on with the same server.
@@ -27,6 +30,10 @@ export async function answerMessages(
   callTool: CallTool,
 ): Promise<JSONRPCMessage | JSONRPCMessage[] | null> {
   if (!Array.isArray(body)) return answerOne(body, callTool)
+  if (body.length > BATCH_LIMIT) {
+    const text = `A request may hold ${BATCH_LIMIT} messages at most. Send fewer at once.`
+    return protocolError(ErrorCode.InvalidRequest, text)
+  }
   const answers = await Promise.all(body.map((message) => answerOne(message, callTool)))
   const some = answers.filter((answer) => answer !== null)
   return some.length === 0 ? null : some

@@ -11,7 +11,7 @@ const LIMIT_MS = 1_000
  * Whether a process that a session started is at the other end of a unix socket's connection; undefined where that
  * cannot be found out. Node does not tell who is there, but on Linux `ss` tells which socket it is, and /proc who
  * holds it. It keeps an agent from steering sessions by mistake or by habit; it is no security boundary, since a
- * program of the same user can start itself without the mark, and can read the database anyway.
+ * program of the same user can leave its parents and its mark behind, and can read the database anyway.
  */
 export async function isCalledFromSession(socket: Socket): Promise<boolean | undefined> {
   if (process.platform !== 'linux') return undefined
@@ -54,18 +54,31 @@ async function peerOf(inode: string): Promise<string | undefined> {
   return undefined
 }
 
+/** Those with the mark, and those that one of them started without it. */
 async function markedProcesses(deadline: number): Promise<string[]> {
-  const marked: string[] = []
+  const marked = new Set<string>()
+  const children = new Map<string, string[]>()
   for (const pid of await readdir('/proc')) {
     if (performance.now() > deadline) throw new Error('there are too many processes')
-    if (/^\d+$/.test(pid) && (await isMarked(pid))) marked.push(pid)
+    if (!/^\d+$/.test(pid)) continue
+    if (await isMarked(pid)) marked.add(pid)
+    const parent = await parentOf(pid)
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid])
   }
-  return marked
+  // A set is walked through with what is added to it meanwhile.
+  for (const pid of marked) for (const child of children.get(pid) ?? []) marked.add(child)
+  return [...marked]
 }
 
 async function isMarked(pid: string): Promise<boolean> {
   const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '')
   return environment.split('\0').some((variable) => variable.startsWith(MARK))
+}
+
+/** From a line such as `4711 (a name) S 1 …`; the name may hold anything. */
+async function parentOf(pid: string): Promise<string | undefined> {
+  const line = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')
+  return /^ \S (\d+) /.exec(line.slice(line.lastIndexOf(')') + 1))?.[1]
 }
 
 async function holds(pid: string, inode: string): Promise<boolean> {

@@ -159,8 +159,8 @@ describe('the socket of a host', () => {
   it.runIf(canTell)('lets a program that a session started look, not steer', async () => {
     const path = await serve()
     const ws = createRequire(import.meta.url).resolve('ws')
-    const call = (env: NodeJS.ProcessEnv) => {
-      const program = `
+    const call = (env: NodeJS.ProcessEnv, isChildWithout = false) => {
+      const talk = `
         const { WebSocket } = require(${JSON.stringify(ws)})
         const socket = new WebSocket('ws://localhost/', {
           createConnection: () => require('net').connect(${JSON.stringify(path)}),
@@ -175,6 +175,10 @@ describe('the socket of a host', () => {
           socket.send('{"i":"1","p":{"u":"/host/info"}}')
           socket.send('{"i":"2","p":{"u":"/sessions/send","b":{"json":"x"}}}')
         })`
+      const program = isChildWithout
+        ? `const options = { env: { PATH: process.env.PATH }, stdio: 'inherit' }
+          require('child_process').spawnSync(process.execPath, ['-e', ${JSON.stringify(talk)}], options)`
+        : talk
       const child = spawn(process.execPath, ['-e', program], {
         env: { PATH: process.env.PATH, ...env },
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -204,8 +208,12 @@ describe('the socket of a host', () => {
       defined: true,
       data: { code: 'caller.session' },
     })
+    const [, child] = await call({ BALLET_SESSION: '0:1' }, true)
+    expect(child?.p.b.json).toMatchObject({ data: { code: 'caller.session' } })
     const own = await call({})
-    expect(own[1]?.p.b.json).toBe('sent 3')
+    expect(own[1]?.p.b.json).toMatch(/^sent \d$/)
+    const ownChild = await call({}, true)
+    expect(ownChild[1]?.p.b.json).toMatch(/^sent \d$/)
   })
 })
 
