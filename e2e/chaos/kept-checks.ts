@@ -20,8 +20,12 @@ type Row = {
 }
 
 /** What is kept of parked sessions against what their rows say; waits for what is about to go. */
-export async function keptFaults(dataDir: string, remote: GitRemote): Promise<string[]> {
-  const deadline = performance.now() + GOING_MS
+export async function keptFaults(
+  dataDir: string,
+  remote: GitRemote,
+  limitMs = GOING_MS,
+): Promise<string[]> {
+  const deadline = performance.now() + limitMs
   for (;;) {
     const rows = rowsIn(dataDir)
     const faults = [

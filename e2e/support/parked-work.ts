@@ -1,5 +1,4 @@
 import { access } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect } from '@playwright/test'
 import type { ParkStep, ResumeStep } from '../../src-shared/parking.ts'
 import type { Session } from '../../src-shared/records.ts'
@@ -96,10 +95,6 @@ export function stepsIn(events: readonly TimelineEvent[]): string[] {
 
 export function noticesIn(events: readonly TimelineEvent[]): string[] {
   return ofKind(events, 'notice').map(({ code }) => code)
-}
-
-export function keptFolder(bench: Workbench, { id }: Pick<Session, 'id'>): string {
-  return join(bench.dataDir, 'kept', id)
 }
 
 export function isThere(path: string): Promise<boolean> {
