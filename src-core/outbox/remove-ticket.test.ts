@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { answerProbe, type ProbeAnswer } from '../testing/fake-agent.ts'
+import { refusalOf, startTestCore } from '../testing/test-core.ts'
+import { keptAway } from '../testing/walks.ts'
+
+type Asked = Parameters<ProbeAnswer>[0]
+
+test('a parked ticket goes with what is kept of it, its branch and what its runtime kept', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { client } = core
+  const { ticket } = await keptAway(core)
+  const { branch } = await client.sessions.show({ ref: ticket.key })
+  const asked: Asked[] = []
+  core.launcher.answer = (probe) => {
+    asked.push(probe)
+    return probe.kind === 'branch.remove'
+      ? { kind: 'branch.remove', commit: 'e'.repeat(40) }
+      : answerProbe(probe)
+  }
+  const other = client.tickets.delete({ ref: ticket.key, forceBranch: 'main' })
+  expect(await refusalOf(other)).toMatchObject({ code: 'branch.other-name' })
+  const { removed } = await client.tickets.delete({ ref: ticket.key, remoteBranch: true })
+  expect(removed).toMatchObject({ sessions: 1, runtimeFiles: 1, remoteBranch: 'removed' })
+  const branches = asked.filter((probe) => probe.kind === 'branch.remove')
+  // Whether it may is asked before anything is removed.
+  expect(branches).toMatchObject([
+    { branch, look: true, force: false },
+    { branch, look: false },
+  ])
+  expect(await client.tickets.list()).toEqual([])
+})
+
+test('work that is kept here alone is removed only when its branch is named', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { client } = core
+  const notPushed = { code: 'push.rejected', message: 'Closed.' }
+  const { ticket } = await keptAway(core, { pushed: false, notPushed })
+  const refusal = await refusalOf(client.tickets.delete({ ref: ticket.key }))
+  expect(refusal.code).toBe('ticket.not-pushed')
+  const { branch } = await client.sessions.show({ ref: ticket.key })
+  expect(refusal.hint).toContain(branch)
+  await client.tickets.delete({ ref: ticket.key, forceBranch: branch })
+  expect(await client.tickets.list()).toEqual([])
+})
+
+test('a branch that holds the only copy of its work keeps everything where it is', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { client } = core
+  const { ticket } = await keptAway(core)
+  core.launcher.answer = (probe) =>
+    probe.kind === 'branch.remove' && !probe.force
+      ? { code: 'branch.only-copy', message: 'Nowhere else.' }
+      : answerProbe(probe)
+  const remove = (more: object = {}) =>
+    client.tickets.delete({ ref: ticket.key, remoteBranch: true, ...more })
+  expect(await refusalOf(remove())).toMatchObject({ code: 'branch.only-copy' })
+  const { branch, state } = await client.sessions.show({ ref: ticket.key })
+  expect(state).toBe('parked')
+  expect((await remove({ forceBranch: branch })).removed.remoteBranch).toBe('none')
+})
