@@ -62,7 +62,9 @@ export function inboxOf(
     const { id, state, outcome, reason, stateSince: since, queuedInputs, pending, parked } = session
     if (pending === 'stop' || pending === 'finish') continue
     const isParked = state === 'parked' && parked !== null && !parked.wakes
-    const waits = (state === 'waiting' || isParked) && queuedInputs === 0 && !asked.has(id)
+    // What is queued of a parked session waits for a person, who parked it or stopped it.
+    const isIdle = state === 'waiting' && queuedInputs === 0
+    const waits = (isIdle || isParked) && !asked.has(id)
     if (state === 'failed' || (waits && outcome === 'failed')) {
       add(session, 1, { kind: 'failed', id, text: reason || 'It failed.', since })
     } else if (waits) {

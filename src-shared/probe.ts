@@ -131,7 +131,7 @@ export const Probe = z.discriminatedUnion('kind', [
     model: z.string().nullable(),
     runtimeArgs: z.array(z.string()),
     env: z.record(z.string(), z.string()),
-    /** Where the repository's sources are read from: the workspace's HEAD, or `commit` in the mirror when it is gone. */
+    /** Where the repository's sources are read from: `commit` in the mirror; the workspace's HEAD where one is named. */
     workspaceDir: z.string().nullable(),
     mirrorDir: z.string(),
     commit: z.string().nullable(),

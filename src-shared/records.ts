@@ -161,7 +161,7 @@ export const ProjectSettings = z.object({
   env: z.record(environmentName, z.string().max(32_768)).default({}),
   window: Duration.default('10m'),
   /**
-   * What the planner may read: paths and globs in the repository at the session's commit, and absolute paths of files
+   * What the planner may read: paths and globs in the repository at the commit that the session began from, and absolute paths of files
    * and folders outside it.
    */
   sources: z

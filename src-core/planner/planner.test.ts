@@ -134,7 +134,7 @@ test('it begins while the turn runs, beside the sessions, and is told all that i
     model: 'small',
     runtimeArgs: [],
     env: { KEY: 'value' },
-    workspaceDir: spec.workspaceDir,
+    workspaceDir: null,
     mirrorDir: spec.mirrorDir,
     commit: 'b'.repeat(40),
     sources: ['docs/**'],

@@ -198,9 +198,10 @@ export class Planner {
       // A project's own arguments may allow more than reading.
       runtimeArgs: [],
       env: { ...project.env },
-      workspaceDir: session.workspace,
+      // What an agent committed itself must not vouch for what it asks.
+      workspaceDir: session.baseCommit === null ? session.workspace : null,
       mirrorDir: paths.mirror(project.id),
-      commit: session.pushedCommit ?? session.baseCommit,
+      commit: session.baseCommit,
       sources: [...project.sources],
       // Where reaping by the same nonce removes what is left of it.
       folder: join(paths.dataDir, 'scratch', question.nonce),
