@@ -37,7 +37,7 @@ function faults(work: object, workspace: string | null = null, commit = 'c1'): P
   )
   db.close()
   const log = async (branch: string) => (branch === 'main' ? [] : [{ hash: commit }])
-  const remote = { branches: async () => ['ballet/T-1'], log } as unknown as GitRemote
+  const remote = { branches: async () => ['main', 'ballet/T-1'], log } as unknown as GitRemote
   return keptFaults(folder.path, remote, 0)
 }
 

@@ -99,13 +99,15 @@ async function parkedFaults(row: Row, remote: GitRemote): Promise<string[]> {
   if (workspace !== null) faults.push(`${ticket} is parked, and its workspace is ${workspace}`)
   if (turn > 0 && !has('state'))
     faults.push(`${ticket} is parked after ${turn} turns without state`)
-  if (work.commit === null || has('archive')) return faults
+  const { commit } = work
+  if (commit === null || has('archive')) return faults
+  const isOn = async (name: string) =>
+    (await remote.branches()).includes(name) &&
+    (await remote.log(name)).some(({ hash }) => hash === commit)
+  // A session without commits of its own stands where the branch of the project does, and needs neither.
+  if (await isOn('main')) return faults
   if (!work.pushed) {
     return has('bundle') ? faults : [...faults, `${ticket} is not pushed and has no bundle`]
   }
-  const there = (await remote.branches()).includes(branch) ? await remote.log(branch) : []
-  const isThere = there.some(({ hash }) => hash === work.commit)
-  // A session without work of its own stands where the branch of the project does.
-  const isAtBase = (await remote.log('main')).some(({ hash }) => hash === work.commit)
-  return isThere || isAtBase ? faults : [...faults, `${ticket}: ${work.commit} is not on ${branch}`]
+  return (await isOn(branch)) ? faults : [...faults, `${ticket}: ${commit} is not on ${branch}`]
 }
