@@ -60,7 +60,7 @@ describe('the documents', () => {
 
 describe('the command lines of the README', () => {
   const lines = ['README.md', 'docs/SCRIPTED-MODEL.md'].flatMap((document) =>
-    matches(read(document), /^npx ballet (.*)$/gm),
+    matches(read(document), /^(?:npx ballet|node bin\/ballet\.mjs) (.*)$/gm),
   )
 
   it('are there', () => expect(lines.length).toBeGreaterThan(5))
@@ -74,7 +74,13 @@ describe('the command lines of the README', () => {
     const ran = spawnSync(
       process.execPath,
       ['bin/ballet.mjs', ...given, ...(serves ? ['--help'] : ['--data', data, '--json'])],
-      { cwd: root, encoding: 'utf8', input: 'text', timeout: 30_000 },
+      {
+        cwd: root,
+        encoding: 'utf8',
+        input: 'text',
+        timeout: 30_000,
+        env: { ...process.env, BALLET_PASSPHRASE: 'a passphrase of some length' },
+      },
     )
     if (serves) {
       expect(ran.status).toBe(0)

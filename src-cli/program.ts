@@ -13,6 +13,7 @@ import { addServeCommand } from './commands/serve.ts'
 import { addSessionCommands } from './commands/session.ts'
 import { addSettingsCommands } from './commands/settings.ts'
 import { addSteeringCommands } from './commands/steering.ts'
+import { addStopCommand } from './commands/stop.ts'
 import { addTicketCommands } from './commands/ticket.ts'
 import { type Context, createContext, type GlobalOptions, refuseInsideSession } from './context.ts'
 import { describeFailure, EXIT_DONE, UsageError } from './failures.ts'
@@ -74,6 +75,7 @@ function createProgram(world: World, isJson: boolean): Command {
     })
   const run = createRunner(world)
   addServeCommand(program, run)
+  addStopCommand(program, run)
   addProjectCommands(program, run)
   addTicketCommands(program, run)
   addSessionCommands(program, run)

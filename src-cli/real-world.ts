@@ -47,6 +47,9 @@ export function createRealWorld(): World {
         for (const signal of signals) process.off(signal, listener)
       }
     },
+    signal: (pid, signal) => {
+      process.kill(pid, signal)
+    },
     monotonic: () => performance.now(),
     now: () => Date.now(),
     sleep: async (ms, signal) => {

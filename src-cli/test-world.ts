@@ -116,6 +116,9 @@ export function testWorld(
         listeners.delete(listener)
       }
     },
+    signal: () => {
+      throw new Error('there are no processes in this test')
+    },
     monotonic: () => 0,
     now: () => Date.parse(AT),
     sleep: async () => undefined,

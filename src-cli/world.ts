@@ -31,6 +31,8 @@ export type World = {
   temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }>
   /** Calls back at SIGINT and SIGTERM; the answer stops that. */
   onStop(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void
+  /** Sends a signal to a process; 0 only looks whether it is there. Throws where it is not, or may not be told. */
+  signal(pid: number, signal: 'SIGTERM' | 0): void
   /** Milliseconds that only grow. */
   monotonic(): number
   /** Milliseconds since 1970. */
