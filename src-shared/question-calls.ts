@@ -62,7 +62,7 @@ export const questionCalls = {
         }),
       )
       .output(Question),
-    /** Takes an answer back that is still held; refused with `question.sent` once it is not. */
+    /** Takes an answer back that its session does not have yet; refused with `question.sent` once it is on its way. */
     undo: call.input(referenced.extend(command)).output(Question),
     /** Delivers what is answered of the question's turn now, though others of it are open. */
     sendNow: call.input(referenced.extend(command)).output(Question),

@@ -61,7 +61,7 @@ export function addQuestionCommands(program: Command, run: CommandRunner): void 
 
   question
     .command('undo')
-    .description('take back an answer that is still held')
+    .description('take back an answer that its session does not have yet')
     .argument('<question>', REFERENCE, parsed(Reference))
     .action(
       run.steering(async ({ ask, print, world }, _options, ref: string) => {
@@ -208,6 +208,6 @@ function onItsWay({ key, state, input, undoUntil }: Question): string {
     return `It can be taken back until ${undoUntil}: ballet question undo ${key}`
   }
   return input === null
-    ? `It is delivered when its turn is over and all that was asked in it is answered; now with: ballet question send-now ${key}`
+    ? `It is delivered when its turn is over and all that was asked in it is answered; now with: ballet question send-now ${key}; until then it can be taken back: ballet question undo ${key}`
     : 'It is the next message of its session.'
 }

@@ -6,7 +6,14 @@ import { correctedAnswerText } from '../sessions/prompt.ts'
 import type { QuestionRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
 import { checkNotFinishing } from './finishing.ts'
-import { sameTurn, sayWhatIsAsked, sendAnswers, sendTogether, settleAnswer } from './questions.ts'
+import {
+  placeOfEvent,
+  sameTurn,
+  sayWhatIsAsked,
+  sendAnswers,
+  sendTogether,
+  settleAnswer,
+} from './questions.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver } from './session-states.ts'
 import { bringBack } from './tickets.ts'
@@ -102,7 +109,7 @@ function checkOpen(question: QuestionRow): Result<never> | null {
   const who = answer?.author === 'planner' ? 'the planner' : 'a person'
   const hint =
     undoUntil !== null
-      ? 'It can still be taken back for a moment.'
+      ? `It can still be taken back for a moment: ballet question undo ${key}`
       : answer?.author === 'planner' && overturned === null
         ? `Overturn it to correct it: ballet overturn ${key} TEXT`
         : 'Send the session a message to correct it.'
@@ -167,9 +174,9 @@ export function releaseAnswer(
   return decided(draft, question)
 }
 
-/** Takes an answer back that is still held. */
+/** Takes an answer back that the session does not have yet: held, or waiting for the others of its turn. */
 export function undoAnswer({ facts, question }: QuestionState, now: Instant): Decided {
-  const { key, state } = question
+  const { key, state, answer, inputId } = question
   if (state === 'withdrawn') return withdrawn(question)
   if (state === 'open') {
     return refuse(
@@ -178,14 +185,34 @@ export function undoAnswer({ facts, question }: QuestionState, now: Instant): De
       'Answer it, or leave it open.',
     )
   }
-  if (question.undoUntil === null) {
+  if (answer?.author === 'planner') {
+    return refuse(
+      'question.planned',
+      `${key} was answered by the planner: its answers are overturned, not taken back.`,
+      `Correct it: ballet overturn ${key} TEXT`,
+    )
+  }
+  if (inputId !== null) {
     return refuse(
       'question.sent',
-      `The answer to ${key} was given for good and can no longer be taken back.`,
+      `The answer to ${key} is on its way to the session and can no longer be taken back.`,
       'Send the session a message that corrects it.',
     )
   }
+  if (isOver(facts.session.state)) {
+    return refuse(
+      'session.over',
+      `The session of ${facts.ticket.key} is ${facts.session.state}: nobody waits for another answer.`,
+      'Make a new ticket with what holds instead.',
+    )
+  }
   const draft = new SessionDraft(facts, now)
+  // The timeline tells of it already, unless it was held.
+  if (question.undoUntil === null) {
+    const text = `The answer to ${key} was taken back: “${short(answer?.text ?? '')}”.`
+    const turn = placeOfEvent(draft, question)
+    draft.event({ kind: 'notice', level: 'info', code: 'question.undone', text, ...turn })
+  }
   const row: QuestionRow = {
     ...question,
     state: 'open',
@@ -193,6 +220,7 @@ export function undoAnswer({ facts, question }: QuestionState, now: Instant): De
     answeredAt: null,
     undoUntil: null,
     held: null,
+    overturned: null,
   }
   draft.question(row)
   return accept(decided(draft, row))

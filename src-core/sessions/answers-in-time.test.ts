@@ -71,6 +71,24 @@ test('an answer is taken back once; then the question waits as before', async ()
   expect(await answered(core)).toHaveLength(1)
 })
 
+test('an answer that waits for the others of its turn is taken back', async () => {
+  const core = await startWithoutPlanner()
+  const { client } = core
+  const { agent } = await asked(core, 2)
+  await client.questions.answer({ ...Q1, text: 'red' })
+  expect(await client.questions.undo(Q1)).toMatchObject({ state: 'open', answer: null })
+  expect(await timeline(core, 'SHOP-1')).toContainEqual(
+    expect.objectContaining({ code: 'question.undone', text: expect.stringContaining('red') }),
+  )
+  await client.questions.answer({ ref: 'SHOP-1-Q2', text: 'green' })
+  await settle()
+  expect(agent.heard('input.deliver')).toHaveLength(1)
+  await client.questions.answer({ ...Q1, text: 'blue' })
+  const text = (await deliveries(agent, 2))[1]?.text
+  expect(text).toContain('Answer: blue')
+  expect(text).not.toContain('Answer: red')
+})
+
 test('a held answer that is to be sent now goes without the others when its time passed', async () => {
   const core = await startWithoutPlanner()
   const { client, clock } = core
