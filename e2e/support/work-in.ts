@@ -36,12 +36,14 @@ export async function workIn(folder: string): Promise<Work> {
   const files: string[] = []
   const emptyFolders: string[] = []
   const look = async (below: string): Promise<void> => {
-    const names = await readdir(join(folder, below))
+    const names = (await readdir(inBytes(join(folder, below)), { encoding: 'buffer' })).map(
+      (name) => name.toString('latin1'),
+    )
     if (names.length === 0) emptyFolders.push(below)
     for (const name of names.sort()) {
       const path = below === '' ? name : `${below}/${name}`
       if (path === '.git' || ignored.has(path) || ignored.has(`${path}/`)) continue
-      const info = await lstat(join(folder, path))
+      const info = await lstat(inBytes(join(folder, path)))
       if (info.isDirectory()) await look(path)
       else files.push(await describeFile(join(folder, path), path))
     }
@@ -58,10 +60,16 @@ export async function workIn(folder: string): Promise<Work> {
   }
 }
 
+/** Names may have any bytes; as text they are read byte by byte, as the lists of git are here. */
+function inBytes(path: string): Buffer {
+  return Buffer.from(path, 'latin1')
+}
+
 async function describeFile(file: string, path: string): Promise<string> {
-  const info = await lstat(file)
+  const place = inBytes(file)
+  const info = await lstat(place)
   const isLink = info.isSymbolicLink()
-  const content = isLink ? await readlink(file) : await readFile(file)
+  const content = isLink ? await readlink(place) : await readFile(place)
   const kind = isLink ? 'link' : (info.mode & 0o100) === 0 ? 'file' : 'program'
   return `${kind} ${createHash('sha256').update(content).digest('hex')} ${path}`
 }
