@@ -137,6 +137,15 @@ test('elsewhere it is parked as it was, with timeline and question, and goes on'
   expect(await client.sessions.list({ ticket: 'SHOP-2' })).toHaveLength(1)
   expect((await client.tickets.list()).map(({ key }) => key)).toEqual(['SHOP-1', 'SHOP-2'])
   expect(readdirSync(join(second.dir, 'scratch'))).toEqual([])
+
+  // Its first lease here goes on with what leases of the other host began.
+  await client.sessions.send({ ref: imported.id, text: 'Go on.' })
+  const agent = await second.launcher.holder('SHOP-2')
+  expect(agent.spec()).toMatchObject({
+    resume: { conversation: imported.conversation, turn: 1 },
+    parked: { work: { files: [FILE] } },
+  })
+  expect(imported.conversation).not.toBeNull()
 })
 
 test('the session comes back by its file where it was moved away, also when an import was cut', async () => {

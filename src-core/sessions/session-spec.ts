@@ -58,7 +58,8 @@ export function buildSpec(
     prompt: sessionPrompt(texts.skill, project),
     task: session.state === 'parking' ? 'park' : 'run',
     parked: key === null ? null : parkedOf(session, key, paths),
-    resume: lease.token === 1 ? null : resumeFacts(facts, turnEvents),
+    // One that was moved here ran under leases of another host.
+    resume: lease.token === 1 && session.parked === null ? null : resumeFacts(facts, turnEvents),
   }
 }
 
