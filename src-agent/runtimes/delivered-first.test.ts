@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { DeliveryId } from '../../src-shared/ids.ts'
-import { deliveredFirst } from './delivered-first.ts'
+import { DeliveredFirst } from './delivered-first.ts'
 import type { DriverSignal } from './driver.ts'
 
 beforeEach(() => {
@@ -39,14 +39,15 @@ const exited: DriverSignal = { type: 'exited', at, expected: false, detail: 'gon
 
 function open() {
   const told: string[] = []
-  const take = deliveredFirst((signal) => {
+  const order = new DeliveredFirst((signal) => {
     const isText = signal.type === 'event' && signal.event.kind === 'assistant.text'
     told.push(isText && 'text' in signal.event ? signal.event.text : signal.type)
   })
   return {
     told,
+    call: () => order.call(() => told.push('call')),
     take: (...signals: DriverSignal[]) => {
-      for (const signal of signals) take(signal)
+      for (const signal of signals) order.take(signal)
       return told
     },
   }
@@ -89,4 +90,33 @@ it('takes a turn that was killed for no proof, and keeps nothing back of a runti
   expect(take(started(), said('one'), ended('killed'), exited)).toEqual([
     ...['turn.started', 'one', 'turn.ended', 'exited'],
   ])
+})
+
+it('tells a call after what the turn told before it', () => {
+  const { take, call, told } = open()
+  take(started(), said('one'))
+  call()
+  expect(told).toEqual(['turn.started'])
+  take(said('two'), delivered())
+  expect(told).toEqual(['turn.started', 'delivered', 'one', 'call', 'two'])
+  call()
+  expect(told.at(-1)).toBe('call')
+})
+
+it('lets nobody wait longer than 60 ms for the answer to a call', () => {
+  const { take, call, told } = open()
+  take(started(), said('one'))
+  call()
+  vi.advanceTimersByTime(59)
+  expect(told).toEqual(['turn.started'])
+  vi.advanceTimersByTime(1)
+  expect(told).toEqual(['turn.started', 'one', 'call'])
+})
+
+it('holds back what follows a message that a running turn took', () => {
+  const { take } = open()
+  const joined: DriverSignal = { type: 'turn.joined', at, deliveries: [second] }
+  expect(
+    take(started(), delivered(), joined, said('reply'), delivered(second), said('more')),
+  ).toEqual(['turn.started', 'delivered', 'turn.joined', 'delivered', 'reply', 'more'])
 })

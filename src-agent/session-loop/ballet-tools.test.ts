@@ -51,6 +51,45 @@ test('a call becomes an item with its turn, and returns with what Core says', as
   await harness.loop.release()
 })
 
+test('a call stands behind its message and what the turn told before it', async () => {
+  const harness = await open().ready()
+  const delivery = makeDelivery('go')
+  harness.loop.deliver(delivery)
+  await harness.untilAsked('send go')
+  harness.driver.begin(delivery.id)
+  harness.driver.tell({ kind: 'assistant.text', text: 'I ask.' })
+  const answer = call(serverOf(harness), 'ask_question', { question: 'Which?' })
+  // What is held back goes on without this after a moment.
+  setTimeout(() => harness.driver.keep(delivery.id), 30)
+  const item = await harness.untilItem('mcp.call')
+  expect(item).toMatchObject({ turn: 1 })
+  expect(harness.story().slice(-4)).toEqual([
+    ...['turn.started', 'delivered', 'assistant.text', 'mcp.call'],
+  ])
+  harness.loop.answerCall(item.call, { isError: false, text: 'Recorded.' })
+  expect((await answer).text).toBe('Recorded.')
+  await harness.loop.release()
+})
+
+test('a call is answered soon though nothing says that its message is kept', async () => {
+  const harness = await open().ready()
+  const delivery = makeDelivery('go')
+  harness.loop.deliver(delivery)
+  await harness.untilAsked('send go')
+  harness.driver.begin(delivery.id)
+  harness.driver.tell({ kind: 'assistant.text', text: 'I ask.' })
+  const answer = call(serverOf(harness), 'ask_question', { question: 'Which?' })
+  const item = await harness.untilItem('mcp.call')
+  harness.loop.answerCall(item.call, { isError: false, text: 'Recorded.' })
+  await answer
+  harness.driver.keep(delivery.id)
+  await harness.untilItem('delivered')
+  expect(harness.story().slice(-4)).toEqual([
+    ...['turn.started', 'assistant.text', 'mcp.call', 'delivered'],
+  ])
+  await harness.loop.release()
+})
+
 test('the server outlives its runtime, and is gone with the lease', async () => {
   const harness = await open().ready()
   const server = serverOf(harness)

@@ -7,19 +7,19 @@ import { readCall } from '../mcp/tools.ts'
 import type { McpServerAddress } from '../runtimes/driver.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { type LoopContext, timed } from './context.ts'
-import type { TurnBook } from './turn-book.ts'
+import type { Conversation } from './conversation.ts'
 
 /** Ballet's tools for the runtime of one session, from its first launch to the end of its lease. */
 export class BalletTools {
   readonly #context: LoopContext
-  readonly #turns: Pick<TurnBook, 'isRunning' | 'turn'>
+  readonly #conversation: Pick<Conversation, 'turns' | 'call'>
   readonly #pending: PendingCalls
   #opening: Promise<McpServer | null> | null = null
   #isClosed = false
 
-  constructor(context: LoopContext, turns: Pick<TurnBook, 'isRunning' | 'turn'>) {
+  constructor(context: LoopContext, conversation: Pick<Conversation, 'turns' | 'call'>) {
     this.#context = context
-    this.#turns = turns
+    this.#conversation = conversation
     this.#pending = new PendingCalls(context.clock)
   }
 
@@ -59,9 +59,12 @@ export class BalletTools {
     const read = readCall(name, args, uuid)
     if ('refusal' in read) return { isError: true, text: read.refusal }
     const call = uuid()
-    const turn = this.#turns.isRunning ? { turn: this.#turns.turn } : {}
     const answered = this.#pending.wait(call, read.made.tool)
-    timed(this.#context, { type: 'mcp.call', call, ...turn, made: read.made })
+    this.#conversation.call(() => {
+      const { isRunning, turn } = this.#conversation.turns
+      const of = isRunning ? { turn } : {}
+      timed(this.#context, { type: 'mcp.call', call, ...of, made: read.made })
+    })
     return answered
   }
 }

@@ -90,6 +90,11 @@ export class Conversation {
     return this.#keeper.session !== null
   }
 
+  /** Tells a call that the runtime made, in the order of what it tells itself. */
+  call(tell: () => void): void {
+    this.#keeper.call(tell)
+  }
+
   async processes(): Promise<ProcessIdentity[]> {
     return this.#keeper.processes()
   }

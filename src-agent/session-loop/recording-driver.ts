@@ -91,13 +91,21 @@ export class RecordingDriver implements Driver {
   /** Begins the turn of a delivery and keeps it. */
   take(delivery: Delivery): void {
     this.begin(delivery.id)
-    this.#hear({ type: 'delivered', at: now(), deliveries: [delivery.id] })
+    this.keep(delivery.id)
+  }
+
+  keep(delivery: DeliveryId): void {
+    this.#hear({ type: 'delivered', at: now(), deliveries: [delivery] })
   }
 
   /** The running turn takes a steered delivery and keeps it. */
   join(delivery: DeliveryId): void {
+    this.beginJoin(delivery)
+    this.keep(delivery)
+  }
+
+  beginJoin(delivery: DeliveryId): void {
     this.#hear({ type: 'turn.joined', at: now(), deliveries: [delivery] })
-    this.#hear({ type: 'delivered', at: now(), deliveries: [delivery] })
   }
 
   withdraw(delivery: DeliveryId): void {

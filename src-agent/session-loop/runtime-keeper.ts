@@ -3,6 +3,7 @@ import { BalletError } from '../../src-shared/refusal.ts'
 import type { Clock } from '../port/clock.ts'
 import { within } from '../port/within.ts'
 import { endTree, type Marker } from '../process-tree/index.ts'
+import { DeliveredFirst } from '../runtimes/delivered-first.ts'
 import type {
   Driver,
   DriverSignal,
@@ -31,6 +32,7 @@ export class RuntimeKeeper {
   readonly #clock: Clock
   readonly #onSignal: (signal: DriverSignal) => void
   #session: RuntimeSession | null = null
+  #order: DeliveredFirst | null = null
   #generation = 0
 
   constructor(
@@ -62,10 +64,14 @@ export class RuntimeKeeper {
       }
       this.#onSignal(signal)
     }
+    this.#order?.release()
+    const order = new DeliveredFirst(hear)
+    this.#order = order
+    const take = (signal: DriverSignal) => order.take(signal)
     const launched =
       facts === null
-        ? this.#driver.start(spec, hear).then((session) => ({ session, recovery: NOTHING }))
-        : this.#driver.resume(spec, facts, hear)
+        ? this.#driver.start(spec, take).then((session) => ({ session, recovery: NOTHING }))
+        : this.#driver.resume(spec, facts, take)
     const limit = facts === null ? RUNTIME_LIMITS.start : RUNTIME_LIMITS.resume
     const answer = await within(this.#clock, limit, launched)
     if (answer === 'too-late') {
@@ -110,6 +116,12 @@ export class RuntimeKeeper {
     return answer === 'too-late' ? 'unknown' : 'sent'
   }
 
+  /** Tells a call that the runtime made, in the order of what it tells itself. */
+  call(tell: () => void): void {
+    if (this.#order === null) tell()
+    else this.#order.call(tell)
+  }
+
   async processes(): Promise<ProcessIdentity[]> {
     return (await this.#session?.processes()) ?? []
   }
@@ -122,6 +134,7 @@ export class RuntimeKeeper {
       const stopped = session.stop().catch(() => undefined)
       await within(this.#clock, RUNTIME_LIMITS.stop, stopped)
     }
+    this.#order?.release()
     this.#generation += 1
     this.#session = null
     await this.kill()

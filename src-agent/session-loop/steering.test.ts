@@ -49,6 +49,19 @@ test('messages for the running turn go to the runtime one at a time, and are tol
   await harness.loop.release()
 })
 
+test('a message for the running turn stands before the reply to it', async () => {
+  const { harness } = await inTurn()
+  const left = steered('left')
+  harness.loop.deliver(left)
+  await harness.untilAsked('steer left')
+  harness.driver.beginJoin(left.id)
+  harness.driver.tell({ kind: 'assistant.text', text: 'Left, then.' })
+  harness.driver.keep(left.id)
+  await until('the reply', () => harness.events('assistant.text').length === 1)
+  expect(harness.story().slice(-2)).toEqual(['delivered', 'assistant.text'])
+  await harness.loop.release()
+})
+
 test('what a turn did not take any more begins the next one; others wait for it', async () => {
   const { harness, first } = await inTurn()
   const [late, later] = [steered('late'), makeDelivery('later')]

@@ -3,7 +3,8 @@ import type { DeliveryId } from '../../../src-shared/ids.ts'
 import { holdsMessage, locateTranscript, transcriptSize } from './transcript.ts'
 
 const FIRST_EVERY_MS = 25
-const LATER_EVERY_MS = 250
+/** More often than what a turn tells is held back for it. */
+const LATER_EVERY_MS = 100
 const FIRST_LOOKS = 40
 /** A turn that is over without a trace of its message in a transcript: the file is not where it is looked for. */
 const AFTER_TURN_MS = 1_000

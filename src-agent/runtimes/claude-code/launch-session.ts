@@ -4,7 +4,6 @@ import { z } from 'zod'
 import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { endTree } from '../../process-tree/index.ts'
-import { deliveredFirst } from '../delivered-first.ts'
 import type { DriverSignal, DriverSpec } from '../driver.ts'
 import { SecretMask } from '../mask-secrets.ts'
 import { readVersion } from './find.ts'
@@ -86,7 +85,7 @@ export async function launchSession(options: LaunchOptions): Promise<ClaudeCodeS
       version: version ?? 'unknown',
       mask,
       strays: early.strays,
-      onSignal: deliveredFirst(onSignal),
+      onSignal,
       now: ports.now,
       newRequestId: ports.newRequestId,
     })
