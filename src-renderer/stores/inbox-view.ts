@@ -10,6 +10,8 @@ export type InboxView = {
   project: string | null
   /** The id of the chosen item. */
   current: string | null
+  /** The id of a question whose answer was taken back: shown as soon as it waits again. */
+  comesBack: string | null
   search: string
 }
 
@@ -18,6 +20,7 @@ export const inboxView = createStore<InboxView>(() => ({
   kind: null,
   project: null,
   current: null,
+  comesBack: null,
   search: '',
 }))
 
@@ -25,4 +28,4 @@ export const useInboxView = <T>(select: (view: InboxView) => T): T => useStore(i
 
 /** What is shown changes, and then another item is the first. */
 export const showInInbox = (change: Partial<InboxView>) =>
-  inboxView.setState({ current: null, ...change })
+  inboxView.setState({ current: null, comesBack: null, ...change })

@@ -3,6 +3,7 @@ import type { Question } from '../../../src-shared/questions.ts'
 import type { Request } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { useMinutes } from '../../stores/clock.ts'
+import { jumps } from '../../stores/jumps.ts'
 import { untell, useTold } from '../../stores/told.ts'
 import { useClient } from '../../sync/client.ts'
 import { recordsStore, useRecords, useSession } from '../../sync/records.ts'
@@ -164,12 +165,14 @@ export function AnswerPage({ id }: { id: string }) {
   const root = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
     document.title = 'Answer · Ballet'
+    // The window may have come up under somebody who was writing elsewhere.
+    jumps.jumped(id)
     const card = root.current?.querySelector<HTMLElement>(
       ':is([data-question], [data-request])[tabindex="0"]',
     )
     if (root.current?.contains(document.activeElement) !== true)
       card?.focus({ preventScroll: true })
-  }, [])
+  }, [id])
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.key !== 'Escape') return

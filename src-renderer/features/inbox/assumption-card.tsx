@@ -3,6 +3,7 @@ import type { Assumption } from '../../../src-shared/questions.ts'
 import type { Ticket } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { keepDraft, useDraft } from '../../stores/drafts.ts'
+import { jumps } from '../../stores/jumps.ts'
 import { openPage } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useSession } from '../../sync/records.ts'
@@ -181,7 +182,9 @@ export function AssumptionCard({
     if (event.target !== event.currentTarget || event.repeat) return
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
     if (event.key === 'Enter') {
-      card.current?.querySelector<HTMLElement>('[data-act="confirm"]')?.click()
+      if (!jumps.isUnread(assumption.id)) {
+        card.current?.querySelector<HTMLElement>('[data-act="confirm"]')?.click()
+      }
     } else if (event.key.toLowerCase() === 'o') setWrites(true)
     else return
     event.preventDefault()

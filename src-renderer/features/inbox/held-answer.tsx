@@ -21,7 +21,7 @@ function heldOf(questions: Records['questions']): Held[] {
 /** Takes an answer back, and shows its question again where the inbox is open. */
 export async function takeBack(client: Client, question: string): Promise<void> {
   const refusal = await undoAnswer(client, question)
-  if (refusal === null) inboxView.setState({ current: question })
+  if (refusal === null) inboxView.setState({ comesBack: question })
   else tell(refusal)
 }
 

@@ -2,6 +2,7 @@ import { type KeyboardEvent, useEffect, useLayoutEffect, useRef } from 'react'
 import { type InboxItem, InboxKind } from '../../../src-shared/inbox.ts'
 import '../../sync/without-jit.ts'
 import { inboxView, showInInbox, useInboxView } from '../../stores/inbox-view.ts'
+import { jumps } from '../../stores/jumps.ts'
 import { openPage } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
@@ -13,7 +14,7 @@ import { Answered } from './answered.tsx'
 import { type Held, HeldAnswer, undoLast, useHeld } from './held-answer.tsx'
 import { ItemCard, ItemFacts } from './item-card.tsx'
 import { ItemList } from './item-list.tsx'
-import { currentItem, filtered, kindWords, useInbox } from './items.ts'
+import { currentItem, filtered, kindWords, useInbox, wantedItem } from './items.ts'
 
 /** Text is being written, and a letter is a letter. */
 const isWriting = (target: EventTarget) =>
@@ -149,14 +150,18 @@ function Open() {
   const held = useHeld()
   const kind = useInboxView((view) => view.kind)
   const project = useInboxView((view) => view.project)
-  const current = useInboxView((view) => view.current)
+  const chosen = useInboxView((view) => view.current)
+  const comesBack = useInboxView((view) => view.comesBack)
   const sessions = useRecords((records) => records.sessions)
   const items = filtered(all, { kind, project }, (id) => sessions.get(id)?.projectId)
+  const current = wantedItem(items, { current: chosen, comesBack })
   const root = useRef<HTMLDivElement>(null)
   /** Where the shown item stood last, and what it was. */
   const place = useRef(0)
   const shownBefore = useRef<InboxItem | null>(null)
   const answered = useRef(new Set<string>())
+  /** To which item a person moved. */
+  const movedTo = useRef<string | null>(null)
 
   const isListed = items.some(({ id }) => id === current)
   const before = shownBefore.current
@@ -175,13 +180,16 @@ function Open() {
     if (at >= 0) place.current = at
     shownBefore.current = shown ?? null
     if (at >= 0 && shownId !== null) answered.current.delete(shownId)
-    if (inboxView.getState().current !== shownId) inboxView.setState({ current: shownId })
+    if (chosen !== shownId) inboxView.setState({ current: shownId })
+    if (comesBack !== null && shownId === comesBack) inboxView.setState({ comesBack: null })
   })
   const wasShown = useRef(false)
   // The next one takes the focus of the one that was answered; what comes by itself takes it from nothing else.
   useLayoutEffect(() => {
     const isFirst = !wasShown.current
     wasShown.current = true
+    if (shownId !== null && !isFirst && movedTo.current !== shownId) jumps.jumped(shownId)
+    movedTo.current = null
     const active = document.activeElement
     const isBusy = active !== null && active !== document.body
     if (isBusy && !isFirst && root.current?.closest('.pane')?.contains(active) !== true) return
@@ -191,12 +199,19 @@ function Open() {
     root.current?.querySelector<HTMLElement>(place)?.focus({ preventScroll: true })
   }, [shownId, meanwhile])
 
-  const choose = (next: number, takesFocus: boolean) => {
+  const show = (next: number, takesFocus: boolean) => {
     const item = items[Math.min(next, items.length - 1)]
     if (item === undefined) return
     place.current = next
-    inboxView.setState({ current: item.id })
+    inboxView.setState({ current: item.id, comesBack: null })
     if (takesFocus && document.activeElement instanceof HTMLElement) document.activeElement.blur()
+  }
+  const choose = (next: number, takesFocus: boolean) => {
+    const item = items[Math.min(next, items.length - 1)]
+    if (item === undefined) return
+    if (item.id !== shownId) movedTo.current = item.id
+    jumps.moved(item.id)
+    show(next, takesFocus)
   }
   const open = () => {
     if (shown !== undefined) openPage({ page: 'session', session: shown.session })
@@ -204,6 +219,7 @@ function Open() {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
     if (isWriting(event.target)) return
+    if (event.repeat && event.key !== 'j' && event.key !== 'k') return
     const here = meanwhile ? place.current - 1 : at
     switch (event.key) {
       case 'j':
@@ -214,7 +230,7 @@ function Open() {
         break
       case 'Enter':
         if (!meanwhile) return
-        choose(place.current, true)
+        show(place.current, true)
         break
       case 'e':
         open()
@@ -255,7 +271,7 @@ function Open() {
                 <button
                   type="button"
                   className="btn inbox-next"
-                  onClick={() => choose(place.current, true)}
+                  onClick={() => show(place.current, true)}
                 >
                   Next <Key keys="Enter" />
                 </button>

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { addAsked } from '../../fixture/asked.ts'
 import { FixtureHost } from '../../fixture/client.ts'
 import { littleWorld } from '../../fixture/world.ts'
-import { createInbox, currentItem, filtered } from './items.ts'
+import { createInbox, currentItem, filtered, wantedItem } from './items.ts'
 
 function setUp() {
   const host = new FixtureHost(littleWorld())
@@ -60,5 +60,12 @@ describe('the inbox of the window', () => {
     expect(currentItem(items, 'gone', 3)).toBe(2)
     expect(currentItem(items, null, 0)).toBe(0)
     expect(currentItem([], 'gone', 2)).toBe(-1)
+  })
+
+  it('goes back to a question that was taken back, once it waits again', () => {
+    const view = { current: 'next', comesBack: 'taken' }
+    expect(wantedItem([{ id: 'next' }], view)).toBe('next')
+    expect(wantedItem([{ id: 'taken' }, { id: 'next' }], view)).toBe('taken')
+    expect(wantedItem([{ id: 'next' }], { ...view, comesBack: null })).toBe('next')
   })
 })

@@ -64,6 +64,14 @@ export function filtered(
   )
 }
 
+/** The id of the one that is wanted: one that comes back when it is there, else the chosen one. */
+export function wantedItem(
+  items: readonly { id: string }[],
+  { current, comesBack }: Pick<InboxView, 'current' | 'comesBack'>,
+): string | null {
+  return comesBack !== null && items.some(({ id }) => id === comesBack) ? comesBack : current
+}
+
 /** The one that a view shows: the chosen one, else the one that took the place of one that is over. */
 export function currentItem(
   items: readonly { id: string }[],

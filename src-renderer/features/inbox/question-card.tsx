@@ -2,6 +2,7 @@ import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from '
 import type { Question } from '../../../src-shared/questions.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { keepDraft, useDraft } from '../../stores/drafts.ts'
+import { jumps } from '../../stores/jumps.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords, useSession } from '../../sync/records.ts'
 import { AgentText } from '../../text/agent-text.tsx'
@@ -191,8 +192,13 @@ function OpenQuestion({
     if (act === null) return
     event.preventDefault()
     event.stopPropagation()
+    if (act.act === 'send') {
+      const isReady = writes === 'decline' || chosen.length > 0 || text.trim() !== ''
+      if (!isReady || !jumps.isSecondPress(id)) void send()
+      return
+    }
+    jumps.moved(id)
     if (act.act === 'pick') pick(act.option)
-    else if (act.act === 'send') void send()
     else write(act.act === 'decline' ? 'decline' : 'answer')
   }
 

@@ -2,6 +2,7 @@ import { type KeyboardEvent, useRef, useState } from 'react'
 import type { Session } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { keepDraft, useDraft } from '../../stores/drafts.ts'
+import { jumps } from '../../stores/jumps.ts'
 import { useClient } from '../../sync/client.ts'
 import { showControls } from '../../text/controls.ts'
 import { InlineCode } from '../../ui/inline-code.tsx'
@@ -54,8 +55,9 @@ export function WaitingCard({ session, onAnswered }: { session: Session; onAnswe
     if (event.target !== event.currentTarget || event.repeat) return
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
     if (event.key === 'Enter') write()
-    else if (event.key.toLowerCase() === 'g' && goesOn) void again()
-    else return
+    else if (event.key.toLowerCase() === 'g' && goesOn) {
+      if (!jumps.isUnread(session.id)) void again()
+    } else return
     event.preventDefault()
     event.stopPropagation()
   }

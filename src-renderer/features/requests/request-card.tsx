@@ -1,6 +1,7 @@
-import { type KeyboardEvent, useMemo, useRef, useState } from 'react'
+import { type KeyboardEvent, type MouseEvent, useMemo, useRef, useState } from 'react'
 import type { SessionId } from '../../../src-shared/ids.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
+import { jumps } from '../../stores/jumps.ts'
 import { tell } from '../../stores/told.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
@@ -149,17 +150,22 @@ export function RequestCard({
     if (isOverAlready(problem)) tell(problem)
     else setRefusal(problem)
   }
+  /** The second click of a double one was meant for what stood there before. */
+  const allow = ({ detail }: MouseEvent, outcome: 'allow' | 'allow-for-session') => {
+    if (detail < 2) void answer({ outcome })
+  }
   const back = () => {
     setDenying(false)
     card.current?.focus()
   }
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     // On a button Enter is that button's.
-    if (event.target !== event.currentTarget || event.repeat) return
+    if (event.target !== event.currentTarget) return
     const act = requestAct(event)
     if (act === null) return
     event.preventDefault()
     event.stopPropagation()
+    if (event.repeat || jumps.isUnread(asking.id)) return
     if (act === 'deny') setDenying(true)
     else void answer({ outcome: act })
   }
@@ -194,7 +200,7 @@ export function RequestCard({
             type="button"
             className="btn btn-main"
             disabled={busy}
-            onClick={() => void answer({ outcome: 'allow' })}
+            onClick={(event) => allow(event, 'allow')}
           >
             {given === 'allow' ? 'Allowing…' : 'Allow once'} <Key keys="Enter" />
           </button>
@@ -202,7 +208,7 @@ export function RequestCard({
             type="button"
             className="btn"
             disabled={busy}
-            onClick={() => void answer({ outcome: 'allow-for-session' })}
+            onClick={(event) => allow(event, 'allow-for-session')}
           >
             {given === 'allow-for-session' ? 'Allowing…' : 'Allow for this session'}{' '}
             <Key keys="S" />

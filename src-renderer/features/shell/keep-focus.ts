@@ -1,4 +1,5 @@
 import { useEffect } from 'react'
+import { jumps } from '../../stores/jumps.ts'
 import { layoutStore } from '../../stores/layout.ts'
 
 /** Parts of the window that each keep the focus when what had it in them is gone. */
@@ -33,7 +34,10 @@ function keepFocus(): () => void {
   /** A page that is still loaded has no place yet; the next change of the page looks again. */
   const place = () => {
     if (!isNowhere() || document.querySelector('dialog[open]') !== null) return
-    placeFor(held)?.focus({ preventScroll: true })
+    const found = placeFor(held)
+    const item = found?.dataset.request ?? found?.dataset.question
+    if (item !== undefined) jumps.jumped(item)
+    found?.focus({ preventScroll: true })
   }
   const look = () => {
     if (!isNowhere()) return

@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { useStore } from 'zustand'
 import type { SessionId } from '../../../src-shared/ids.ts'
+import { jumps } from '../../stores/jumps.ts'
 import { requestShown, useWantedRequest } from '../../stores/wanted-request.ts'
 import type { Row } from '../../sync/rows.ts'
 import type { SessionTimeline } from '../../sync/timeline.ts'
@@ -233,6 +234,7 @@ export function Timeline({
     // It is drawn once it is scrolled to.
     const card = `:is([data-request="${wanted}"], [data-question="${wanted}"])`
     return whenDrawn(box.current, card, (element) => {
+      if (wanted !== null) jumps.moved(wanted)
       element.focus()
       requestShown()
     })
