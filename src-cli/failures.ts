@@ -69,7 +69,8 @@ export function describeIssues(
 ): string {
   return issues
     .map(({ message, path = [] }) =>
-      path.length === 0 ? message : `${path.join('.')}: ${message}`,
+      // The place in a list alone says nothing to whoever gave one thing after the other.
+      path.every((part) => typeof part === 'number') ? message : `${path.join('.')}: ${message}`,
     )
     .join('; ')
 }

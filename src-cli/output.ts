@@ -173,7 +173,7 @@ const describe: { [K in RecordKind]: (record: Shown[K]) => (readonly [string, st
     ['window', project.window],
     ['sources', plainText(project.sources.join(', '))],
     ['planner', project.planner ? 'on' : 'off'],
-    ['notifications', project.notify.join(', ')],
+    ['notifications', project.notify.join(', ') || 'none'],
     ['sessions at once', project.maxSessions === undefined ? '' : String(project.maxSessions)],
     ['created', project.createdAt],
     ['skill', project.skill === undefined ? '' : `\n\n${plainText(project.skill)}`],

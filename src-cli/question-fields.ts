@@ -18,7 +18,10 @@ export function questionFields(question: Question): (readonly [string, string])[
     ['question', plainText(question.question)],
     ['context', block(question.context)],
     ['options', optionLines(question)],
-    ['draft', draft === null ? '' : `${draftText(draft)}${cited(draft)}`],
+    [
+      draft?.answer === null ? 'no draft' : 'draft',
+      draft === null ? '' : `${draftText(draft)}${cited(draft)}`,
+    ],
     ['answer', answer === null ? '' : `${said(answer)}${cited(answer)}`],
     ['delivery', delivery(question)],
     ['overturned', overturned === null ? '' : said(overturned)],

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Duration } from './duration.ts'
+import { Duration, parseDuration } from './duration.ts'
 import {
   AgentId,
   BlobId,
@@ -142,6 +142,27 @@ const environmentName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of an environment variable')
 
+/** A set-up that may take no time at all fails every session. */
+const setupLimit = Duration.refine((text) => {
+  const ms = parseDuration(text)
+  return ms === undefined || ms === null || ms >= 1_000
+}, 'a set-up needs at least 1s; never is no limit')
+
+/** A path or a pattern; what leads upwards would not be what it says. */
+const projectSource = z
+  .string()
+  .trim()
+  .max(2_000)
+  .superRefine((source, context) => {
+    const problem =
+      source === ''
+        ? 'the source "" is empty: name a path or a pattern'
+        : source.split(/[\\/]/).includes('..')
+          ? `the source ${JSON.stringify(source)} has “..” in it: name a path in the repository, or an absolute one`
+          : null
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+  })
+
 /** What a person sets of a project. */
 export const ProjectSettings = z.object({
   name: z.string().overwrite(oneLine).min(1, 'a project needs a name').max(80),
@@ -157,17 +178,14 @@ export const ProjectSettings = z.object({
   runtimeArgs: z.array(z.string().max(2_000)).max(50).default([]),
   /** A shell command that prepares a fresh workspace. */
   setup: z.string().trim().min(1).max(10_000).optional(),
-  setupLimit: Duration.default('10m'),
+  setupLimit: setupLimit.default('10m'),
   env: z.record(environmentName, z.string().max(32_768)).default({}),
   window: Duration.default('10m'),
   /**
    * What the planner may read: paths and globs in the repository at the commit that the session began from, and absolute paths of files
    * and folders outside it.
    */
-  sources: z
-    .array(z.string().trim().min(1, 'a source needs a path').max(2_000))
-    .max(100)
-    .default(['README*', '*.md', 'docs/**/*.md']),
+  sources: z.array(projectSource).max(100).default(['README*', '*.md', 'docs/**/*.md']),
   /** The planner tries to answer questions of this project first. */
   planner: z.boolean().default(true),
   /** The project's own words on when to assume and when to ask; added to Ballet's skill. */
@@ -188,6 +206,9 @@ export const Project = ProjectSettings.omit({ env: true }).extend({
   /** Upper-case letters and digits that begin its tickets' keys. */
   key: z.string(),
   branch: z.string(),
+  // One that was made before has what was allowed then.
+  setupLimit: Duration,
+  sources: z.array(z.string()),
   envNames: z.array(z.string()),
   createdAt: Instant,
 })

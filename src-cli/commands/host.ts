@@ -5,6 +5,7 @@ import { BalletError } from '../../src-shared/refusal.ts'
 import type { Context } from '../context.ts'
 import { plainText } from '../plain-text.ts'
 import type { CommandRunner } from '../program.ts'
+import { counted } from '../quantities.ts'
 import { fields } from '../table.ts'
 
 /** Commands about the running host and this installation. */
@@ -29,11 +30,9 @@ export function addHostCommands(program: Command, run: CommandRunner): void {
         else for (const text of describeReport(report)) context.print.say(text)
         const [first, ...others] = report.problems
         if (first === undefined) return
-        throw new BalletError(
-          others.length === 0
-            ? first
-            : { ...first, message: `${first.message} (${others.length} more in the report)` },
-        )
+        // People have read them all in the report.
+        const message = `${counted(others.length + 1, 'problem')} found.`
+        throw new BalletError(context.print.isJson ? first : { code: first.code, message })
       }),
     )
 

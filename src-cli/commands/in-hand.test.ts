@@ -165,6 +165,22 @@ it('settings are shown and set by name', async () => {
   }
 })
 
+it('says of a number what is wrong with it, and of a list what is wrong in it', async () => {
+  const small = testWorld({})
+  expect(await ballet(small, 'settings', 'set', 'planner.limitSeconds', '-4')).toBe(2)
+  expect(small.err()).toContain('Too small')
+  const kind = testWorld({})
+  expect(await ballet(kind, 'project', 'edit', 'Shop', '--notify', 'foo')).toBe(2)
+  expect(kind.err()).toContain('Invalid option')
+  expect(kind.err()).not.toContain('0:')
+})
+
+it('shows that there are no notifications', async () => {
+  const world = testWorld({ projects: { show: () => ({ ...project, notify: [] }) } })
+  expect(await ballet(world, 'project', 'show', 'Shop')).toBe(0)
+  expect(world.out()).toMatch(/^notifications +none$/m)
+})
+
 it('a project gets sources, planner, skill and notifications', async () => {
   const add = asked(project)
   const edit = asked(project)

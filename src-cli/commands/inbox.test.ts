@@ -125,6 +125,14 @@ it('watch prints what waits, then each new thing once, and ends in order at the 
   expect(cursors).toEqual([undefined, 'c1', 'c2', 'c3', 'c4', 'c5', 'c6'])
 })
 
+it('watch cuts a long text to the width of the terminal', async () => {
+  const long = { ...question, question: 'Which database? '.repeat(20) }
+  const { world } = hosts([[changed.session(working), changed.question(long)]])
+  world.stdout.columns = 50
+  expect(await ballet(world, 'watch')).toBe(0)
+  expect(lines(world.out())).toEqual(['question  SHOP-1  SHOP-1-Q2  Which database? Whic…'])
+})
+
 it('watch goes on with the next host and tells nothing twice', async () => {
   const late = { ...question, id: assumption.id as unknown as Question['id'], key: 'SHOP-1-Q3' }
   const { world, cursors } = hosts(

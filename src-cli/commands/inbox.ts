@@ -3,7 +3,7 @@ import { Reference } from '../../src-shared/ids.ts'
 import { type InboxItem, InboxKind } from '../../src-shared/inbox.ts'
 import type { Context } from '../context.ts'
 import { type InboxFilter, watchInbox } from '../inbox-watch.ts'
-import { oneLine } from '../plain-text.ts'
+import { fitted, oneLine } from '../plain-text.ts'
 import type { CommandRunner } from '../program.ts'
 import { table } from '../table.ts'
 import { parsed } from '../values.ts'
@@ -78,7 +78,11 @@ async function watch(context: Context, { project, kind }: InboxOptions): Promise
       signal: stop.signal,
       onItem: (item, key) => {
         if (print.isJson) print.json(item)
-        else print.say([item.kind, item.ticket, key ?? item.id, oneLine(item.text)].join('  '))
+        else {
+          const line = [item.kind, item.ticket, key ?? item.id, oneLine(item.text)].join('  ')
+          const { columns } = world.stdout
+          print.say(columns === undefined ? line : fitted(line, columns))
+        }
       },
       onHost: (is) => {
         if (print.isJson) return

@@ -47,6 +47,8 @@ type EditOptions = Partial<AddOptions> & {
 
 const { shape } = ProjectSettings
 
+const PERMISSION =
+  'what the runtime asks before it does it: full: nothing; edits: all but edits of files and the commands mkdir, touch, rm, rmdir, mv, cp and sed, in the workspace; ask: these too; commands that only read, such as ls and echo, in no mode'
 const SKILL_LIMIT = 50_000
 const SOURCE =
   'what the planner may read: a path or glob in the repository, or an absolute path; repeatable'
@@ -77,9 +79,7 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
         .default('claude-code'),
     )
     .addOption(
-      new Option('--permission <mode>', 'how much the runtime may do without asking')
-        .choices(PermissionMode.options)
-        .default('full'),
+      new Option('--permission <mode>', PERMISSION).choices(PermissionMode.options).default('full'),
     )
     .option('--model <model>', "the runtime's model", parsed(shape.model.unwrap()))
     .option(
@@ -162,11 +162,7 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
       orNothing(shape.branch.unwrap()),
     )
     .addOption(new Option('--runtime <runtime>', 'the coding agent').choices(RuntimeName.options))
-    .addOption(
-      new Option('--permission <mode>', 'how much the runtime may do without asking').choices(
-        PermissionMode.options,
-      ),
-    )
+    .addOption(new Option('--permission <mode>', PERMISSION).choices(PermissionMode.options))
     .option(
       '--model <model>',
       "the runtime's model; empty for its own choice",

@@ -44,6 +44,10 @@ it('question list and show tell what was asked, and print the record as JSON', a
   expect(one.out()).toContain('  1  SQLite (recommended): no server')
   expect(one.out()).toContain('SQLite (by planner)\n  docs/storage.md:7, Storage: “SQLite”')
   expect(one.out()).toContain('when its turn is over and all that was asked in it is answered')
+  const draft = { answer: null, citations: [], reason: 'The planner is off.' }
+  const without = testWorld({ questions: { show: () => ({ ...question, draft }) } })
+  expect(await ballet(without, 'question', 'show', 'SHOP-1-Q2')).toBe(0)
+  expect(without.out()).toMatch(/^no draft +The planner is off\.$/m)
   const json = testWorld(calls)
   expect(await ballet(json, 'question', 'show', 'SHOP-1-Q2', '--json')).toBe(0)
   expect(json.rows()).toEqual([answered])

@@ -76,7 +76,7 @@ function rawChange(key: string, value: string): Record<string, unknown> {
 
 const namesOf = (value: string) => value.split(',').flatMap((name) => name.trim() || [])
 const orNull = (value: string) => (value === '' ? null : value)
-const numberOf = (value: string) => (/^\d{1,6}(\.\d{1,4})?$/.test(value) ? Number(value) : value)
+const numberOf = (value: string) => (/^-?\d{1,6}(\.\d{1,4})?$/.test(value) ? Number(value) : value)
 
 function switchOf(value: string): boolean {
   if (value === 'on' || value === 'off') return value === 'on'
@@ -103,7 +103,7 @@ function describe(settings: Settings): string[] {
     ['agents', String(agents)],
     ['theme', theme],
     ['passEnv', passEnv.join(',')],
-    ['notify', notify.join(',')],
+    ['notify', notify.join(',') || 'none'],
     ['drainGraceSeconds', String(drainGraceSeconds)],
     ['answerUndo', onOff(answerUndo)],
     ['planner.enabled', onOff(planner.enabled)],

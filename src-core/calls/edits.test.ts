@@ -103,6 +103,12 @@ test('a name that another project has is refused, its own is not', async () => {
   expect(
     await refusalOf(client.projects.edit({ ref: 'Shop', env: { 'NOT-A-NAME': 'x' } })),
   ).toMatchObject({ code: 'input.invalid' })
+  expect(await refusalOf(client.projects.edit({ ref: 'Shop', env: { NOPE: null } }))).toMatchObject(
+    {
+      code: 'project.no-variable',
+      message: 'The project "SHOP" has no variable NOPE.',
+    },
+  )
   expect(await refusalOf(client.projects.edit({ ref: 'none', name: 'x' }))).toMatchObject({
     code: 'project.not-found',
   })

@@ -114,7 +114,7 @@ export function overturnAssumption(
       return refuse(
         'session.over',
         `The session of ${ticket.key} is ${session.state}: a correction reaches nobody.`,
-        'Overturn it with a new ticket that holds the correction.',
+        'Overturn it with a new ticket that holds the correction; on the command line: --new-ticket.',
       )
     }
     const row = review(draft, assumption, { state: 'overturned', text })

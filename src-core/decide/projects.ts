@@ -129,7 +129,10 @@ export type EditState = {
 export const isElsewhere = (project: ProjectRow, { repo }: ProjectChange) =>
   repo !== undefined && repo !== project.repo && repo !== viewRepo(project.repo)
 
-/** Refuses another repository while work of a session may be in this one only, and a name that is taken. */
+/**
+ * Refuses another repository while work of a session may be in this one only, a name that is taken, and to take away a
+ * variable that is not there.
+ */
 export function checkProjectEdit(state: EditState, change: ProjectChange): Result<undefined> {
   const { project, projects, sessions, tickets } = state
   const others = projects.filter(({ id }) => id !== project.id)
@@ -145,6 +148,17 @@ export function checkProjectEdit(state: EditState, change: ProjectChange): Resul
         'Finish the sessions of the project first, or make a project of the other repository.',
       )
     }
+  }
+  const unknown = Object.entries(change.env ?? {}).find(
+    ([name, value]) => value === null && !Object.hasOwn(project.env, name),
+  )
+  if (unknown !== undefined) {
+    const names = Object.keys(project.env).sort()
+    return refuse(
+      'project.no-variable',
+      `The project ${JSON.stringify(project.name)} has no variable ${unknown[0]}.`,
+      names.length === 0 ? 'It has none at all.' : `It has ${names.join(', ')}.`,
+    )
   }
   return change.name === undefined ? accept(undefined) : checkProjectName(others, change.name)
 }

@@ -239,8 +239,13 @@ export function ProjectForm({
             onChange={(event) => set('permission')(event.target.value)}
           >
             <option value="full">full · does what it needs in its workspace</option>
-            <option value="edits">edits · edits files, asks for the rest</option>
-            <option value="ask">ask · asks for everything that changes something</option>
+            <option value="edits">
+              edits · edits files, runs mkdir, touch, rm, rmdir, mv, cp, sed there; asks for the
+              rest
+            </option>
+            <option value="ask">
+              ask · asks for everything that changes something, not for ls, echo and the like
+            </option>
           </select>
         </div>
         <Row id="project-model" label="Model" wrong={wrong.model}>

@@ -99,8 +99,9 @@ export function checkProject(draft: ProjectDraft): Wrong {
   if (draft.window.trim() !== '' && parseDuration(draft.window) === undefined) {
     wrong.window = 'Not a duration such as 90s, 10m, 2h, now or never.'
   }
-  if (draft.setupLimit.trim() !== '' && parseDuration(draft.setupLimit) === undefined) {
-    wrong.setupLimit = 'Not a duration such as 90s, 10m, 2h, now or never.'
+  const limit = draft.setupLimit.trim() === '' ? null : parseDuration(draft.setupLimit)
+  if (limit === undefined || limit === 0) {
+    wrong.setupLimit = 'Not a duration of at least 1s, such as 90s, 10m or 2h, or never.'
   }
   const most = draft.maxSessions.trim()
   if (most !== '' && !(/^\d{1,3}$/.test(most) && Number(most) >= 1 && Number(most) <= 100)) {
