@@ -27,7 +27,7 @@ export const ROOMS = {
   'src-agent': {
     rooms: SHARED,
     node: true,
-    packages: ['zod', 'tar-stream'],
+    packages: ['zod', 'uuid', 'tar-stream', 'picomatch', '@modelcontextprotocol/sdk'],
     computed: {
       'runtimes/claude-code/testing/real-runtime.ts':
         'the scripted model server, for tests with the real runtime',
