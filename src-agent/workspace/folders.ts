@@ -48,7 +48,12 @@ export async function newFolderFor(workspaceDir: string): Promise<string> {
  */
 export async function removeWorkspace(dataDir: string, workspaceDir: string): Promise<boolean> {
   await guardWorkspace(dataDir, workspaceDir)
-  if ((await kindOf(workspaceDir)) === 'nothing') return true
+  // Who removes it holds the session: what an earlier attempt to make it left is nobody's.
+  const isNewGone = await newFolderFor(workspaceDir).then(
+    () => true,
+    () => false,
+  )
+  if ((await kindOf(workspaceDir)) === 'nothing') return isNewGone
   const trash = join(
     dirname(workspaceDir),
     `${TRASH_PREFIX}${basename(workspaceDir)}-${randomBytes(4).toString('hex')}`,
@@ -56,7 +61,7 @@ export async function removeWorkspace(dataDir: string, workspaceDir: string): Pr
   await rename(workspaceDir, trash)
   try {
     await removeTree(trash)
-    return true
+    return isNewGone
   } catch {
     return false
   }
