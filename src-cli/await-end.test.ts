@@ -4,7 +4,7 @@ import type { Session } from '../src-shared/records.ts'
 import type { TimelineEvent } from '../src-shared/timeline.ts'
 import { awaitEnd, whyNotPushed } from './await-end.ts'
 import { createContext } from './context.ts'
-import { session, testWorld } from './test-world.ts'
+import { session, type TestWorld, testWorld } from './test-world.ts'
 
 const working: Session = { ...session, state: 'waiting', lastSeq: 5 }
 
@@ -115,6 +115,29 @@ describe('awaitEnd', () => {
   it('has a limit', async () => {
     const { context } = waiting([{}])
     await expect(awaitEnd(context, working, 'stop')).rejects.toMatchObject({ code: 'session.slow' })
+  })
+})
+
+describe('what is waited for', () => {
+  const reason = 'is being stopped: its last work is pushed'
+  const slow = (options: { json?: boolean }) => {
+    const { context } = waiting([
+      ...Array.from({ length: 40 }, () => ({ pending: 'stop' as const, reason })),
+      { state: 'parked' },
+    ])
+    return { world: context.world as TestWorld, context: createContext(context.world, options) }
+  }
+
+  it('is told once, when it takes long', async () => {
+    const { world, context } = slow({})
+    await awaitEnd(context, working, 'stop')
+    expect(world.err()).toBe(`SHOP-1 ${reason} …\n`)
+  })
+
+  it('is not told to programs', async () => {
+    const { world, context } = slow({ json: true })
+    await awaitEnd(context, working, 'stop')
+    expect(world.err()).toBe('')
   })
 })
 

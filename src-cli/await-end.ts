@@ -6,6 +6,8 @@ import { type Context, END_LIMIT_MS } from './context.ts'
 import { readTimeline } from './follow.ts'
 
 const LOOK_AGAIN_MS = 150
+/** What takes longer is told while it is waited for. */
+const TELL_AFTER_MS = 2_000
 
 type Ending = 'finish' | 'stop' | 'park'
 
@@ -30,7 +32,7 @@ type Notice = Extract<EventBody, { kind: 'notice' }>
  * `session.failed`, or `session.slow`.
  */
 export async function awaitEnd(
-  { ask, world }: Pick<Context, 'ask' | 'world'>,
+  { ask, world, print }: Pick<Context, 'ask' | 'world' | 'print'>,
   session: Session,
   what: Ending,
 ): Promise<Session> {
@@ -38,6 +40,7 @@ export async function awaitEnd(
   const errors: Notice[] = []
   let seen = session.lastSeq
   let current = session
+  let told = ''
   for (;;) {
     if (DONE[what].has(current.state)) return current
     const refused = errors.find(
@@ -47,6 +50,11 @@ export async function awaitEnd(
     // One that no agent holds stays what it is until it is finished.
     if (OVER.has(current.state) && current.pending !== what) throw endedOtherwise(current)
     if (world.monotonic() - since > END_LIMIT_MS) throw slow(current, what)
+    const progress = inWords(current)
+    if (!print.isJson && progress !== told && world.monotonic() - since >= TELL_AFTER_MS) {
+      told = progress
+      world.stderr.write(`${progress}\n`)
+    }
     await world.sleep(LOOK_AGAIN_MS)
     current = await ask((client, limit) => client.sessions.show({ ref: session.id }, limit))
     if (current.lastSeq > seen) {
@@ -59,6 +67,12 @@ export async function awaitEnd(
       )
     }
   }
+}
+
+/** What is waited for. */
+function inWords({ ticket, state, pending, reason }: Session): string {
+  if (reason === '') return `${ticket} is ${state} …`
+  return pending === undefined ? `${ticket} is ${state}: ${reason} …` : `${ticket} ${reason} …`
 }
 
 /** Why the work of a session that was stopped is only on this machine; undefined where it is pushed. */
@@ -81,6 +95,21 @@ export async function whyNotPushed(
     }),
   )
   return found
+}
+
+/** How many inputs that were queued when the session was `before` never reached it. */
+export async function countUndelivered(
+  { ask }: Pick<Context, 'ask'>,
+  before: Session,
+): Promise<number> {
+  if (before.queuedInputs === 0) return 0
+  let count = 0
+  await ask((client) =>
+    readTimeline(client, before.id, before.lastSeq, (events) => {
+      count += events.filter(({ kind }) => kind === 'input.cancelled').length
+    }),
+  )
+  return count
 }
 
 function notDone({ ticket, reason, hint }: Session, { code }: Notice): BalletError {

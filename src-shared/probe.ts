@@ -20,6 +20,9 @@ export const SessionMarker = z.object({
 })
 export type SessionMarker = z.infer<typeof SessionMarker>
 
+/** Of the git that pushes. What an earlier try of the same marker left running is ended first. */
+const pushMarker = { marker: SessionMarker }
+
 /** What was kept of a parked session, and what opens it. */
 const keptWork = {
   work: ParkedWork,
@@ -60,6 +63,7 @@ export const Probe = z.discriminatedUnion('kind', [
     env: z.record(z.string(), z.string()),
     /** Of the commit of what is uncommitted. */
     message: z.string(),
+    ...pushMarker,
   }),
   /** Pushes the parked work of a session that could not be pushed, from what is kept of it. It may be done again. */
   z.object({
@@ -72,6 +76,7 @@ export const Probe = z.discriminatedUnion('kind', [
     mirrorDir: z.string(),
     env: z.record(z.string(), z.string()),
     ...keptWork,
+    ...pushMarker,
   }),
   /**
    * Writes an exported session to a new file, sealed with the passphrase: what Core put into `folder`, what is kept

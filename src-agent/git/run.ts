@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { BalletError } from '../../src-shared/refusal.ts'
+import { gitMarker, MARK_VARIABLE, type Marker, markOf } from '../process-tree/index.ts'
 import { classifyGitFailure, type GitSubject } from './classify.ts'
 import {
   type Environment,
@@ -67,9 +68,11 @@ const ALWAYS = [
 
 const REMOTE_COMMANDS = new Set(['fetch', 'push', 'ls-remote', 'clone', 'lfs'])
 
-export function createGit(options: { env: Environment; program?: string }): Git {
-  const program = options.program ?? 'git'
+/** `marker`: of the session that git works for; what git starts is found by it when its agent is gone. */
+export function createGit(options: { env: Environment; program?: string; marker?: Marker }): Git {
+  const { program = 'git', marker } = options
   const env = gitEnvironment(options.env)
+  if (marker !== undefined) env[MARK_VARIABLE] = markOf(gitMarker(marker))
   let sshCommand: Promise<string | null> | undefined
 
   /** The user's own way to call ssh comes first; without a terminal it cannot ask either. */

@@ -142,7 +142,8 @@ it('the probe that removes a workspace does so only when everything is pushed, o
 it('the probe that pushes commits and pushes what is in a workspace, as often as it is asked', async () => {
   sample = await makeSample()
   const { dataDir: _, ...plan } = sample.plan()
-  const given = { kind: 'workspace.push', ...plan, env: {}, message: 'The work' }
+  const marker = { session: plan.session, nonce: '0'.repeat(16) }
+  const given = { kind: 'workspace.push', ...plan, env: {}, message: 'The work', marker }
   expect(await probe(given)).toMatchObject({ finding: { commit: null, notices: [] } })
   await openWorkspace(sample.git, sample.plan(), sample.report, never)
   expect(await probe(given)).toMatchObject({

@@ -9,7 +9,7 @@ import { packSession } from '../moving/pack-session.ts'
 import { unpackSession } from '../moving/unpack-session.ts'
 import { runPlanner } from '../planner/run-planner.ts'
 import type { Clock } from '../port/clock.ts'
-import { endTree } from '../process-tree/index.ts'
+import { endGit, endTree, type Marker } from '../process-tree/index.ts'
 import type { Drivers } from '../runtimes/registry.ts'
 import { scratchDirOf, sessionEnvironment } from '../session-loop/context.ts'
 import { refusalOf } from '../workspace/failure.ts'
@@ -19,6 +19,9 @@ import { pushKeptWork } from './kept-push.ts'
 import { probeRemote } from './remote.ts'
 import { probeRuntimes } from './runtimes.ts'
 import { pushWorkspace } from './workspace-push.ts'
+
+/** How long a push may take to end whose agent is gone. */
+const END_PUSH_MS = 10_000
 
 export type ProbeOptions = {
   dataDir: string
@@ -88,20 +91,26 @@ async function find(
 ): Promise<ProbeFinding> {
   const git = createGit({ env })
   // What the project adds to its environment reaches the git of its work.
-  const gitOf = (own: Readonly<Record<string, string>>) =>
-    createGit({ env: sessionEnvironment(env, own) })
+  const gitOf = (own: Readonly<Record<string, string>>, marker?: Marker) =>
+    createGit({
+      env: sessionEnvironment(env, own),
+      ...(marker === undefined ? {} : { marker }),
+    })
   switch (probe.kind) {
     case 'remote':
       return probeRemote(git, dataDir, probe, { limitMs, signal })
     case 'runtimes':
       return probeRuntimes(git, drivers, { paths: probe.paths, cwd: dataDir })
     case 'reap': {
-      const ended = await endTree(probe.markers, { limitMs, freezesOldest: true })
+      const ended = await Promise.all([
+        endTree(probe.markers, { limitMs, freezesOldest: true }),
+        endGit(probe.markers, limitMs),
+      ])
       // Left by agents that were killed; a folder that stays harms nobody.
       for (const { nonce } of probe.markers) {
         await removeTree(scratchDirOf(dataDir, nonce)).catch(() => undefined)
       }
-      return { kind: 'reap', ended }
+      return { kind: 'reap', ended: ended.flat() }
     }
     case 'workspace.remove': {
       const plan = { ...probe, dataDir }
@@ -109,9 +118,11 @@ async function find(
       return { kind: 'workspace.remove', removed }
     }
     case 'workspace.push':
-      return pushWorkspace(gitOf(probe.env), dataDir, probe, signal)
+      await endGit([probe.marker], END_PUSH_MS)
+      return pushWorkspace(gitOf(probe.env, probe.marker), dataDir, probe, signal)
     case 'park.push':
-      return pushKeptWork(gitOf(probe.env), dataDir, probe, signal)
+      await endGit([probe.marker], END_PUSH_MS)
+      return pushKeptWork(gitOf(probe.env, probe.marker), dataDir, probe, signal)
     case 'session.pack':
       return packSession(gitOf(probe.env), probe, signal)
     case 'session.unpack':

@@ -13,7 +13,7 @@ type Found = Extract<ProbeFinding, { kind: 'workspace.push' }>
 export async function pushWorkspace(
   git: Git,
   dataDir: string,
-  { kind, message, env: _, ...plan }: Extract<Probe, { kind: 'workspace.push' }>,
+  { kind, message, env: _, marker: __, ...plan }: Extract<Probe, { kind: 'workspace.push' }>,
   signal: AbortSignal,
 ): Promise<Found> {
   const notices: Found['notices'] = []

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessIdentity } from '../../src-shared/agent-wire.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { identityKey, isRunning } from './identity.ts'
-import { type Marker, markOf } from './marker.ts'
+import { gitMarker, type Marker, markOf } from './marker.ts'
 import { oldestOf, processesWith } from './processes-with.ts'
 import { forgetRoots } from './roots.ts'
 import { killWindowsTree } from './windows.ts'
@@ -34,6 +34,14 @@ export async function endTree(
   const ended = await endProcesses(() => processesWith(markers), options, frozen)
   for (const marker of markers) forgetRoots(markOf(marker))
   return ended
+}
+
+/** Long enough for git to remove its locks and temporary files. */
+const GIT_GRACE_MS = 2_000
+
+/** Ends what Ballet's own git runs for these sessions; resolves and rejects like `endTree`. */
+export function endGit(markers: readonly Marker[], limitMs: number): Promise<ProcessIdentity[]> {
+  return endTree(markers.map(gitMarker), { graceMs: Math.min(GIT_GRACE_MS, limitMs / 2), limitMs })
 }
 
 /** The same for what `find` gives, which is asked again and again. */

@@ -1,6 +1,6 @@
-export { type EndOptions, endProcesses, endTree } from './end-tree.ts'
+export { type EndOptions, endGit, endProcesses, endTree } from './end-tree.ts'
 export { identityKey, identityOf, isRunning } from './identity.ts'
-export { type Marker, markOf } from './marker.ts'
+export { gitMarker, MARK_VARIABLE, type Marker, markOf } from './marker.ts'
 export { processesWith } from './processes-with.ts'
 export { type SpawnOptions, spawnMarked } from './spawn-marked.ts'
 export { type TreeUsage, UsageMeter } from './usage.ts'

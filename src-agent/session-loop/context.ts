@@ -42,10 +42,11 @@ export type ContextOptions = Pick<
 export function createContext(options: ContextOptions): LoopContext {
   const { spec, dataDir, outgoing, clock } = options
   const env = sessionEnvironment(options.env, spec.env)
+  const marker = { session: spec.session, nonce: spec.nonce }
   return {
     ...options,
     env,
-    git: createGit({ env }),
+    git: createGit({ env, marker }),
     plan: {
       dataDir,
       session: spec.session,
@@ -57,7 +58,7 @@ export function createContext(options: ContextOptions): LoopContext {
       mirrorDir: spec.mirrorDir,
       workspaceDir: spec.workspaceDir,
     },
-    marker: { session: spec.session, nonce: spec.nonce },
+    marker,
     report: timelineReport(outgoing, clock, kindOfSteps(spec)),
     scratchDir: scratchDirOf(dataDir, spec.nonce),
   }

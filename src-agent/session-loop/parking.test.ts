@@ -1,6 +1,7 @@
 import { access, chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { SessionMarker } from '../../src-shared/agent-wire.ts'
 import type { ParkedWork } from '../../src-shared/parking.ts'
 import { fingerprintOf } from '../parking/testing/fingerprint.ts'
 import { HandClock } from '../port/hand-clock.ts'
@@ -161,11 +162,13 @@ describe('parking without a push', () => {
   const goneRemote = () => rm(sample.remote, { recursive: true })
 
   const pushLater = (kept: ParkedWork, pushedCommit: string | null = null) => {
-    const { repo, baseBranch, branch, mirrorDir } = sample.plan()
+    const { repo, baseBranch, branch, mirrorDir, session } = sample.plan()
     const plan = { repo, baseBranch, branch, mirrorDir, pushedCommit, env: {} }
+    const marker = SessionMarker.parse({ session, nonce: '0'.repeat(16) })
     const probe = {
       kind: 'park.push',
       ...plan,
+      marker,
       work: kept,
       key: KEY,
       keptDir: scene.keptDir,

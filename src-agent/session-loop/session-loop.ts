@@ -3,7 +3,7 @@ import type { Delivery, ProcessIdentity, RuntimeReport } from '../../src-shared/
 import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import type { Pressure } from '../port/outgoing.ts'
 import { within } from '../port/within.ts'
-import { processesWith } from '../process-tree/index.ts'
+import { endGit, processesWith } from '../process-tree/index.ts'
 import type { Driver, ResumeFacts } from '../runtimes/driver.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { removeTree } from '../workspace/folders.ts'
@@ -48,6 +48,8 @@ export class SessionLoop {
   #cut: RuntimeLoss['cut'] = NOTHING_CUT
   /** What parks the session now. */
   #parking: Parking | null = null
+  /** A finish is under way: a stop takes its place. */
+  #isFinishing = false
   /** Asked for while a finish or a parking was under way. */
   #next: 'stop' | 'release' | ParkOrder | null = null
 
@@ -104,6 +106,7 @@ export class SessionLoop {
   /** Commits, pushes, removes the workspace, ends. Where that cannot be, the session goes on. */
   async finish(message: string): Promise<void> {
     if (!this.#beginClosing()) return
+    this.#isFinishing = true
     try {
       await this.#halt('interrupted')
       const { kept } = await finishWork(this.#context, message, this.#aborter.signal)
@@ -146,6 +149,7 @@ export class SessionLoop {
     if (this.isEnded) return
     timed(this.#context, { type: 'refused', what, refusal })
     this.#phase = 'down'
+    this.#isFinishing = false
     this.#aborter = new AbortController()
     const next = this.#next
     this.#next = null
@@ -155,9 +159,12 @@ export class SessionLoop {
     else await this.park(next)
   }
 
-  /** Interrupts, pushes a snapshot, keeps the workspace, ends. */
+  /** Interrupts, pushes a snapshot, keeps the workspace, ends. A finish that is under way is given up for it. */
   async stop(): Promise<void> {
-    if (this.#phase === 'closing') this.#next ??= 'stop'
+    if (this.#phase === 'closing') {
+      this.#next ??= 'stop'
+      if (this.#isFinishing) this.#aborter.abort()
+    }
     if (!this.#beginClosing()) return
     const refusal = await this.#haltAsFarAsPossible('interrupted')
     const notPushed = await stopWork(this.#context, this.#aborter.signal)
@@ -188,7 +195,9 @@ export class SessionLoop {
     }
     settled()
     void this.#tools.close()
-    await within(this.#context.clock, limitMs, this.#conversation.kill())
+    // What is left of git then is found by its marker when the lease is reaped.
+    const git = endGit([this.#context.marker], limitMs).catch(() => undefined)
+    await within(this.#context.clock, limitMs, Promise.all([this.#conversation.kill(), git]))
   }
 
   /** Of the runtime, or of the setup command while that runs. */

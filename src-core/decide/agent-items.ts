@@ -19,6 +19,7 @@ import { failedStage, moveOn } from './stage-completion.ts'
 import { standingReason, UNREACHABLE_TOOLS } from './standing-reason.ts'
 import { type CutFacts, cutTurn } from './turn-cut.ts'
 import { afterTurn } from './turn-end.ts'
+import { giveUpFinish, sayUnderWay } from './under-way.ts'
 
 /**
  * What is known of the running turn while its agent lives. A session's cost is the greatest that was told: `cost`
@@ -75,6 +76,7 @@ export function takeItems(
   const delivers = state.takesMore && state.drained === 'none'
   if (delivers && !fold.ended && fold.frees) fold.draft.deliver(ids)
   sayWhatIsAsked(fold.draft)
+  sayUnderWay(fold.draft)
   return {
     answer: { draft: fold.draft, ended: fold.ended, running: fold.running },
     change: {
@@ -303,6 +305,10 @@ class ItemFold {
     const { draft } = this
     if (item.what === 'park' && this.#current && draft.session.state === 'parking') {
       refusePark(draft, item.refusal, this.#state.drained, item.at)
+      return
+    }
+    if (this.#current && item.what === 'finish' && draft.session.pending === 'stop') {
+      giveUpFinish(draft, item.refusal, item.at)
       return
     }
     if (!this.#current || draft.session.pending !== item.what) {

@@ -7,6 +7,7 @@ import { withdrawQuestions } from './questions.ts'
 import { withdrawRequests } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver, MOVED_HINT } from './session-states.ts'
+import { mayBeFinished, sayUnderWay } from './under-way.ts'
 
 type Taken = Result<Decision<SessionDraft>>
 
@@ -91,6 +92,7 @@ function restoreToFinish(draft: SessionDraft): void {
 /** Tells the agent that holds the session to finish it. */
 export function beginFinish(draft: SessionDraft, lease: LeaseId): void {
   draft.set({ pending: 'finish' })
+  sayUnderWay(draft)
   draft.tell({ type: 'session.finish', lease, message: commitMessage(draft) })
 }
 
@@ -121,7 +123,7 @@ export function tellRefused(draft: SessionDraft, refusal: Refusal, at: Instant):
 
 /** Refused while a session is being finished: what came now would be lost with it. */
 export function checkNotFinishing(facts: SessionFacts, next: string): Result<undefined> {
-  if (facts.session.pending !== 'finish' || isOver(facts.session.state)) return accept(undefined)
+  if (!mayBeFinished(facts.session) || isOver(facts.session.state)) return accept(undefined)
   return refuse('session.finishing', `The session of ${facts.ticket.key} is being finished.`, next)
 }
 

@@ -11,6 +11,7 @@ import { holdForStopped } from './questions.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver, MOVED_HINT } from './session-states.ts'
 import { bringBack } from './tickets.ts'
+import { mayBeFinished, sayStopping } from './under-way.ts'
 
 type Taken = Result<Decision<SessionDraft>>
 
@@ -209,7 +210,9 @@ export function stop(facts: SessionFacts, now: Instant): Taken {
 
 /** Tells the agent that holds the session to stop it. */
 export function beginStop(draft: SessionDraft, lease: LeaseId): void {
+  const wasFinishing = mayBeFinished(draft.session)
   draft.set({ pending: 'stop' })
+  sayStopping(draft, wasFinishing)
   draft.tell({ type: 'session.stop', lease })
 }
 

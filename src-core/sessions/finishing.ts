@@ -7,6 +7,7 @@ import type { Fleet } from '../fleet/fleet.ts'
 import { PUSH_PROBE_MS, REMOVE_PROBE_MS, RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import type { SessionRow } from '../storage/rows.ts'
+import { pushMarker } from './push-marker.ts'
 import type { Reaping } from './reaping.ts'
 import { loadFacts } from './session-facts.ts'
 
@@ -108,6 +109,7 @@ export class Finishing {
         baseBranch: project.branch,
         mirrorDir: paths.mirror(project.id),
         message: commitMessage(facts),
+        marker: pushMarker(session.id),
         ...{ repo, branch, pushedCommit, workspaceDir, env },
       },
       PUSH_PROBE_MS,

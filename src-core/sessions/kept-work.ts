@@ -12,6 +12,7 @@ import {
 } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import type { SessionRow } from '../storage/rows.ts'
+import { pushMarker } from './push-marker.ts'
 import type { Reaping } from './reaping.ts'
 import { loadFacts } from './session-facts.ts'
 
@@ -145,6 +146,7 @@ export class KeptWorkKeeper {
     const pushed = await this.#parts.fleet.ask(
       {
         kind: 'park.push',
+        marker: pushMarker(id),
         ...{ repo: project.repo, baseBranch: project.branch, branch, pushedCommit },
         ...{ mirrorDir: paths.mirror(project.id), env: { ...project.env } },
         ...{ work: parked.work, key: await this.#ports.key(), keptDir: paths.kept(id) },
