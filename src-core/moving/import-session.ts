@@ -75,7 +75,7 @@ async function bringIn(
   const begun = await begin(parts, given, unpacked)
   if (!begun.ok) return begun
   await appendTimeline(parts, unpacked)
-  const done = await settle(parts, id, given.file)
+  const done = await settle(parts, unpacked.rows, given.file)
   if (!done.ok) return done
   const names = new Set(unpacked.files.map(({ name }) => name))
   const others = earlier.flatMap(({ name }) => (names.has(name) ? [] : [name]))
@@ -230,8 +230,12 @@ async function appendTimeline(
   await store()
 }
 
-/** All of it is here: from now on it can be resumed. */
-function settle({ committer }: MovingParts, id: SessionId, file: string): Promise<Result<null>> {
+/** All of it is here: from now on it can be resumed. Its timeline tells of both ends of the way. */
+function settle(
+  { committer }: MovingParts,
+  { session: { id }, exportedAt }: ExportedRows,
+  file: string,
+): Promise<Result<null>> {
   return committer.transact<null>(async (read, now) => {
     const session = await read.row('session', id)
     if (session === undefined || session.parked === null) return alreadyComing()
@@ -241,14 +245,20 @@ function settle({ committer }: MovingParts, id: SessionId, file: string): Promis
       ...{ state: 'parked', stateSince: now, reason, updatedAt: now },
       hint: 'Answer it or send a message: any agent goes on with it.',
     }
-    const body = { kind: 'session.state' as const, from: session.state, to: row.state, reason }
+    const moves = [
+      { at: exportedAt, from: 'parked', to: 'moved', reason: 'exported by another host' },
+      { at: now, from: 'moved', to: 'parked', reason },
+    ] as const
+    const events = moves.map(({ at, ...move }) => ({
+      at,
+      body: { kind: 'session.state' as const, ...move },
+    }))
+    const [, { at: _, ...data }] = moves
     return accept({
       change: changeOf({
         puts: [{ table: 'session', row }],
-        timeline: [{ session: id, events: [{ at: now, body }] }],
-        domain: [
-          { kind: 'session.state', subject: id, data: { from: session.state, to: row.state } },
-        ],
+        timeline: [{ session: id, events }],
+        domain: [{ kind: 'session.state', subject: id, data }],
       }),
       answer: null,
     })

@@ -36,7 +36,7 @@ const WORK = [
   'echo staged > cart.txt && git add cart.txt && echo "changed again" >> cart.txt',
   'mkdir -p empty/folder && printf "\\0\\1" > binary.bin',
   'echo KEY=never-on-the-remote > .env',
-  'head -c 40000 /dev/urandom | base64 && echo said-by-the-tool',
+  'head -c 15000 /dev/urandom | base64 && echo said-by-the-tool',
 ].join(' && ')
 const PASSPHRASE = 'correct horse battery staple'
 
