@@ -83,7 +83,10 @@ test('the focus is never nowhere: after an answer, a question that is left, and 
   const { window } = desktop
   const { keyboard } = window
   const client = await desktop.client()
-  await expect(window.getByRole('heading', { name: 'Welcome' })).toBeFocused()
+  const welcome = window.getByRole('heading', { name: 'Welcome' })
+  await expect(welcome).toBeFocused()
+  // Nobody chose it: it shows no ring.
+  await expect(welcome).toHaveCSS('outline-style', 'none')
   await addProject(client, (await bench.remote()).path, { permission: 'ask' })
   const { session } = await startTicket(client, {
     title: 'In hand',
