@@ -97,21 +97,6 @@ export async function whyNotPushed(
   return found
 }
 
-/** How many inputs that were queued when the session was `before` never reached it. */
-export async function countUndelivered(
-  { ask }: Pick<Context, 'ask'>,
-  before: Session,
-): Promise<number> {
-  if (before.queuedInputs === 0) return 0
-  let count = 0
-  await ask((client) =>
-    readTimeline(client, before.id, before.lastSeq, (events) => {
-      count += events.filter(({ kind }) => kind === 'input.cancelled').length
-    }),
-  )
-  return count
-}
-
 function notDone({ ticket, reason, hint }: Session, { code }: Notice): BalletError {
   return new BalletError({
     code: /^[a-z.-]+$/.test(code) ? code : 'session.refused',

@@ -7,7 +7,9 @@ import { awaitEnd, whyNotPushed } from '../await-end.ts'
 import type { Context } from '../context.ts'
 import { followTimeline, readTimeline } from '../follow.ts'
 import type { CommandRunner } from '../program.ts'
+import { counted } from '../quantities.ts'
 import { jsonTimeline, textTimeline } from '../timeline-printer.ts'
+import { countUndelivered } from '../undelivered.ts'
 import { parsed, parsedNumber } from '../values.ts'
 import { addMovingCommands } from './moving.ts'
 
@@ -74,6 +76,7 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
     .action(
       run.steering(async (context, _options, ref: string) => {
         const { ask, print, world } = context
+        const before = await ask((client, limit) => client.sessions.show({ ref }, limit))
         const told = await ask((client, limit) =>
           client.sessions.finish({ ref, commandId: world.uuid() }, limit),
         )
@@ -85,6 +88,8 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
             ? sentence(`${finished.ticket} is finished`, finished.reason)
             : `${finished.ticket} is finished: its work is on ${finished.branch}.`,
         )
+        const lost = await countUndelivered(context, before)
+        if (lost > 0) print.say(`Not delivered: ${counted(lost, 'queued message')}.`)
       }),
     )
 

@@ -5,6 +5,7 @@ const session = {
   ticket: 'SHOP-1',
   branch: 'ballet/SHOP-1-abc123',
   state: 'waiting',
+  queuedInputs: 0,
 } as Parameters<typeof confirmText>[1]
 
 it('says all that a finish does before it is done', () => {
@@ -12,6 +13,9 @@ it('says all that a finish does before it is done', () => {
   for (const word of ['SHOP-1', 'committed', session.branch, 'workspace is removed', 'Done']) {
     expect(ask).toContain(word)
   }
+  expect(ask).not.toContain('queued')
+  const queued = confirmText('finish', { ...session, queuedInputs: 2 }).ask
+  expect(queued).toContain('2 queued messages are not delivered')
 })
 
 it('says what a stop keeps, and that nothing was begun where nothing was', () => {

@@ -4,15 +4,22 @@ import { isLive } from './actions.ts'
 /** The two ways in which a person ends a session's work. */
 export type Confirm = 'stop' | 'finish'
 
-type Ending = Pick<Session, 'ticket' | 'branch' | 'state'>
+type Ending = Pick<Session, 'ticket' | 'branch' | 'state' | 'queuedInputs'>
 
 const stopText = ({ ticket, branch, state }: Ending): string =>
   state === 'queued'
     ? `Stop ${ticket}? It has not begun: it leaves the queue, and the ticket is Ready again.`
     : `Stop ${ticket}? ${state === 'working' ? 'Its turn ends, a' : 'A'} snapshot of its work is pushed to ${branch}, and its agent is free. Conversation and workspace are kept; the ticket is Ready, and a message or a start goes on.`
 
-const finishText = ({ ticket, branch }: Ending): string =>
-  `Finish ${ticket}? What is uncommitted is committed, ${branch} is pushed, the workspace is removed, and the ticket is Done.`
+const finishText = ({ ticket, branch, queuedInputs }: Ending): string =>
+  `Finish ${ticket}? What is uncommitted is committed, ${branch} is pushed, the workspace is removed, and the ticket is Done.${undelivered(queuedInputs)}`
+
+function undelivered(count: number): string {
+  if (count === 0) return ''
+  return count === 1
+    ? ' 1 queued message is not delivered.'
+    : ` ${count} queued messages are not delivered.`
+}
 
 /** What is asked before, and what the button says that does it. */
 export function confirmText(what: Confirm, session: Ending): { ask: string; act: string } {
