@@ -4,7 +4,7 @@ import { serious } from '../../support/accessibility.ts'
 import { ask, assume, plannerSays, waitForQuestions } from '../../support/asking.ts'
 import type { BalletClient } from '../../support/ballet-client.ts'
 import { requestsOf, seenIn } from '../../support/conversation.ts'
-import { say, script } from '../../support/steps.ts'
+import { bash, say, script } from '../../support/steps.ts'
 import { checkTimeline } from '../../support/timeline-checks.ts'
 import {
   addProject,
@@ -34,10 +34,10 @@ const NAMES = {
   options: [{ label: 'Cart' }, { label: 'Basket' }, { label: 'Bag' }],
 }
 
-async function opened(bench: Workbench, planner = false) {
+async function opened(bench: Workbench, more: Parameters<typeof addProject>[2] = {}) {
   const desktop = await bench.desktop()
   const client = await desktop.client()
-  await addProject(client, (await bench.remote({ files })).path, { planner })
+  await addProject(client, (await bench.remote({ files })).path, more)
   return { desktop, client, window: desktop.window }
 }
 
@@ -121,6 +121,8 @@ test('five questions of two agents are answered by keyboard alone, each in less 
   const { keyboard } = window
   const one = await asks(client, ask(LIMITER, NAMES, { question: 'What is it called?' }))
   const two = await asks(client, ask({ ...LIMITER, urgency: 'high' }, NAMES))
+  // Before the inbox is open: what comes later takes nobody's place, however urgent.
+  await expect(window.getByRole('button', { name: /^Inbox/u })).toContainText('5')
   await keyboard.press('Control+B')
 
   // The urgent one first, then by how long they wait; each with the keys that answer it.
@@ -153,10 +155,40 @@ test('five questions of two agents are answered by keyboard alone, each in less 
   expect(inputs.filter(({ inputKind }) => inputKind === 'answer')).toHaveLength(1)
 })
 
+test('a second Enter allows no request to which the inbox jumped, and Undo goes back', async ({
+  bench,
+}) => {
+  const { client, window } = await opened(bench, { permission: 'ask' })
+  const { keyboard } = window
+  await asks(client, ask({ ...LIMITER, urgency: 'high' }))
+  const asking = script(bash('touch unread-file'), say('It is there.'))
+  const { session } = await startTicket(client, { body: asking })
+  await waitForEvent(client, session.id, 'request.opened')
+  await keyboard.press('Control+B')
+  await expect(card(window, 'SHOP-1-Q1')).toBeFocused()
+  await keyboard.press('1')
+  await keyboard.press('Enter')
+  const request = window.getByRole('region', { name: /^Permission request/u })
+  await expect(request).toBeFocused()
+  for (let presses = 0; presses < 3; presses += 1) await keyboard.press('Enter')
+  await keyboard.press('s')
+  await keyboard.press('u')
+  await expect(card(window, 'SHOP-1-Q1')).toBeFocused()
+  expect(await client.requests.list({ session: session.id })).toMatchObject([{ state: 'open' }])
+
+  // Who goes there themselves is not kept waiting.
+  await keyboard.press('j')
+  await expect(request).toBeFocused()
+  await keyboard.press('Enter')
+  await waitForTurnEnd(client, session.id, 1)
+  await expect(card(window, 'SHOP-1-Q1')).toBeFocused()
+  await expectGood(client, session.id)
+})
+
 test('a citation opens its source at the place, and an answer of the planner is overturned', async ({
   bench,
 }) => {
-  const { client, window } = await opened(bench, true)
+  const { client, window } = await opened(bench, { planner: true })
   const citation = {
     source: 'docs/rules.md',
     place: 'Rules',
