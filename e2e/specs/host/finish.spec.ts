@@ -1,6 +1,8 @@
-import { access, rename } from 'node:fs/promises'
+import { access, chmod, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from '@playwright/test'
 import { expectNoLeftovers } from '../../support/leftovers.ts'
+import { isAlive } from '../../support/process-tree.ts'
 import { bash, say, script, write } from '../../support/steps.ts'
 import { checkTimeline } from '../../support/timeline-checks.ts'
 import {
@@ -79,4 +81,50 @@ test('a finish that cannot push leaves the session as it was; it goes on over a 
   await expect(access(workspace ?? '')).rejects.toThrow('ENOENT')
   checkTimeline(await timelineOf(client, id), finished)
   expect((await client.tickets.show({ ref: finished.ticket })).status).toBe('Done')
+})
+
+test('a push that hangs goes with its agent, or gives way to a stop', async ({ bench }) => {
+  const host = await bench.host()
+  const { client } = host
+  const remote = await bench.remote()
+  await addProject(client, remote.path)
+  const hook = join(remote.path, 'hooks', 'pre-receive')
+  const hang = async (seconds: number) => {
+    await writeFile(hook, `#!/bin/sh\nsleep ${seconds}\n`)
+    await chmod(hook, 0o755)
+  }
+  const begin = async () => {
+    const { session } = await startTicket(client, {
+      body: script(write('note.txt', 'kept\n'), say('Done.')),
+    })
+    await waitForTurnEnd(client, session.id, 1)
+    return session.id
+  }
+
+  const killed = await begin()
+  await hang(307)
+  await client.sessions.finish({ ref: killed })
+  const push = await bench.process('sleep 307')
+  const { agent, reason } = await client.sessions.show({ ref: killed })
+  expect(reason).toContain('is being finished')
+  const holder = (await client.agents.list()).find(({ id }) => id === agent)
+  await rm(hook)
+  process.kill(holder?.pid ?? Number.NaN, 'SIGKILL')
+  await waitForState(client, killed, 'finished', { timeoutMs: 30_000 })
+  expect(await isAlive(push)).toBe(false)
+
+  const stopped = await begin()
+  await hang(308)
+  await client.sessions.finish({ ref: stopped })
+  const hung = await bench.process('sleep 308')
+  await rm(hook)
+  expect(await host.cli('session', 'stop', stopped)).toMatchObject({
+    code: 0,
+    rows: [{ state: 'parked', reason: 'stopped by a person' }],
+  })
+  expect(await isAlive(hung)).toBe(false)
+  const { branch, ticket } = await client.sessions.show({ ref: stopped })
+  expect(await remote.readFile(branch, 'note.txt')).toBe('kept\n')
+  expect((await client.tickets.show({ ref: ticket })).status).toBe('Ready')
+  await expectNoLeftovers(bench, client)
 })
