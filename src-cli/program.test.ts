@@ -125,11 +125,13 @@ describe('what a command asks and prints', () => {
     '%s names the thing and prints what became of it',
     async (words, group, name, record, told) => {
       const { got, call } = recording(record)
-      const people = testWorld({ [group]: { [name]: call } })
+      // Before a finish it looks what is queued.
+      const calls = { [group]: { show: () => session, [name]: call } }
+      const people = testWorld(calls)
       expect(await ballet(people, ...words.split(' '), 'SHOP-1')).toBe(0)
       expect(got).toEqual([expect.objectContaining({ ref: 'SHOP-1' })])
       expect(people.out()).toContain(told)
-      const programs = testWorld({ [group]: { [name]: call } })
+      const programs = testWorld(calls)
       expect(await ballet(programs, ...words.split(' '), 'SHOP-1', '--json')).toBe(0)
       expect(programs.rows()).toEqual([record])
     },

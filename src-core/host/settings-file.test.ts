@@ -19,6 +19,7 @@ const defaults = {
   theme: 'system',
   planner: { enabled: true, runtime: 'claude-code', limitSeconds: 90, costLimitUsd: 0.5 },
   notify: ['question', 'request', 'ended'],
+  drainGraceSeconds: 60,
   answerUndo: true,
 }
 

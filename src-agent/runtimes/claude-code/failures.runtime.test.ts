@@ -108,6 +108,7 @@ describe('failures of the runtime', () => {
     const before = process.memoryUsage().rss
     await session.send(deliveryOf('Hello.'))
     await scene.waitForSignal('turn.ended')
+    await scene.waitForSignal('delivered')
     expect(scene.told()).toContain('delivered 1')
     expect(scene.told().filter((told) => told !== 'delivered 1')).toEqual([
       'turn.started 1',

@@ -22,6 +22,8 @@ export function sampleProject(fields: Partial<Project> = {}): Project {
     name: 'shop',
     repo: '/repos/shop',
     branch: 'main',
+    setupLimit: '10m',
+    sources: [],
     envNames: [],
     createdAt: AT,
     ...fields,
