@@ -87,7 +87,7 @@ test('odd names of projects, tickets, folders and files are names and nothing el
     say('Read.'),
   )
   const ticket = await host.cli(
-    ...['ticket', 'add', '--project', ODD, '--title', ODD, '--body', body, '--start'],
+    ...['ticket', 'add', '--project', NAMED, '--title', ODD, '--body', body, '--start'],
   )
   expect(ticket).toMatchObject({ code: 0, rows: [{ title: NAMED, project: NAMED }] })
   const key = String(ticket.rows[0]?.key)
