@@ -60,7 +60,7 @@ test('a second start brings the first to the front and ends', async ({ bench }) 
   await waitFor('the first window to be shown', () =>
     app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.isVisible() === true),
   )
-  expect(await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1)
+  expect(app.windows()).toHaveLength(1)
   await expect(window.getByRole('region', { name: 'Fleet' })).toBeVisible()
 })
 
