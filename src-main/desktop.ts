@@ -55,13 +55,18 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   process.on('unhandledRejection', (error) => log.error('a failure was seen by nobody', { error }))
   // Whoever started it may be gone and read no more.
   process.stdout.on('error', () => undefined)
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (signals === 0) leaving.quitFast()
-      else endNow()
-      signals += 1
-    })
+  const onSignal = () => {
+    if (signals === 0) leaving.quitFast()
+    else endNow()
+    signals += 1
   }
+  const takeSignals = () => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.removeListener(signal, onSignal)
+      process.on(signal, onSignal)
+    }
+  }
+  takeSignals()
 
   guardContents(log, doPageAction)
   const kept = openKeptTexts(join(dataDir, 'drafts.json'), log)
@@ -116,6 +121,8 @@ export function runDesktop({ dataDir, version, demo }: DesktopOptions): void {
   })
 
   function ready(): void {
+    // Until then Chromium has put its own answer to them in place, which is a gentle quit.
+    takeSignals()
     refusePermissions()
     servePages(BUILT.window, () =>
       describeRefusal(refusal ?? { code: 'host.ready', message: 'Ballet runs.' }, dataDir, hasRun),
