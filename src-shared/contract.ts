@@ -328,8 +328,8 @@ export const contract = {
   settings: {
     show: call.output(Settings),
     /**
-     * A larger fleet is launched at once; of a smaller one the highest places drain: idle agents end, busy ones when
-     * they are free. Paths of runtimes hold for sessions that are started or brought back afterwards.
+     * A larger fleet is launched at once; of a smaller one the highest places drain: their sessions park, and
+     * then they end. Paths of runtimes hold for sessions that are started or brought back afterwards.
      */
     edit: call.input(SettingsChange.extend(command)).output(Settings),
   },

@@ -163,17 +163,18 @@ test('the fleet grows and shrinks while sessions run', async ({ bench }) => {
 
   await client.settings.edit({ agents: 1 })
   const states = async () => (await client.agents.list()).map(({ state }) => state).join()
-  await waitFor('the second place to drain', async () => (await states()) === 'busy,draining')
-  // Its session goes on with it.
-  await client.sessions.send({ ref: session.id, text: script(say('Again.')) })
-  await waitForTurnEnd(client, session.id, 2)
-  await client.sessions.finish({ ref: session.id })
-  await waitForState(client, session.id, 'finished')
+  // Its session waited: it is parked, and what is said to it waits for the place that is left.
+  await waitForState(client, session.id, 'parked')
   await waitFor('the second place to go', async () => (await states()) === 'busy')
   const pid = holder?.pid ?? 0
   await waitFor('its process to end', async () =>
     (await bench.processes()).every((info) => info.pid !== pid),
   )
+  await client.sessions.send({ ref: session.id, text: script(say('Again.')) })
+  expect(await client.sessions.show({ ref: session.id })).toMatchObject({ state: 'resuming' })
   await go()
   await waitForTurnEnd(client, id, 1)
+  await client.sessions.finish({ ref: id })
+  await waitForState(client, id, 'finished')
+  await waitForTurnEnd(client, session.id, 2)
 })
