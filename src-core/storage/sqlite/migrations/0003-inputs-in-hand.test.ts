@@ -2,11 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { insertOldRow } from '../../test-old-rows.ts'
+import { writeOldDatabase } from '../../test-old-rows.ts'
 import { commitOf, inputRow, smallWorld } from '../../test-samples.ts'
-import { openDatabase } from '../database.ts'
 import { openSqliteDirect } from '../direct.ts'
-import { migrations } from './index.ts'
 
 let folder: string
 let file: string
@@ -18,14 +16,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 test('inputs of version 2 have no images, and none of them is steered', async () => {
   const world = smallWorld()
-  const old = openDatabase(file, migrations.slice(0, 2))
-  old.transaction(() => {
-    insertOldRow(old, 'project', world.project)
-    insertOldRow(old, 'ticket', world.ticket)
-    insertOldRow(old, 'session', world.session, { lastSeq: 7 })
-    insertOldRow(old, 'input', { ...world.input, images: undefined, steer: undefined })
-  })()
-  old.close()
+  const input = { ...world.input, images: undefined, steer: undefined }
+  writeOldDatabase(file, 2, { ...world, input })
 
   const storage = await openSqliteDirect(file)
   expect(await storage.row('input', world.input.id)).toEqual({

@@ -3,11 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ProjectSettings } from '../../../../src-shared/records.ts'
-import { insertOldRow } from '../../test-old-rows.ts'
+import { writeOldDatabase } from '../../test-old-rows.ts'
 import { assumptionRow, commitOf, questionRow, smallWorld } from '../../test-samples.ts'
-import { openDatabase } from '../database.ts'
 import { openSqliteDirect } from '../direct.ts'
-import { migrations } from './index.ts'
 
 let folder: string
 let file: string
@@ -20,13 +18,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 test('version 3 gets questions and assumptions; what was there gets what a new one has', async () => {
   const world = smallWorld()
   const updatedAt = '2026-11-29T13:00:00.000Z'
-  const old = openDatabase(file, migrations.slice(0, 3))
-  old.transaction(() => {
-    insertOldRow(old, 'project', world.project)
-    insertOldRow(old, 'ticket', world.ticket)
-    insertOldRow(old, 'session', { ...world.session, updatedAt }, { lastSeq: 7 })
-  })()
-  old.close()
+  const { project, ticket, session: before } = world
+  writeOldDatabase(file, 3, { project, ticket, session: { ...before, updatedAt } })
 
   const storage = await openSqliteDirect(file)
   const { sources, planner, notify } = ProjectSettings.parse({ name: 'Shop', repo: '/srv/shop' })

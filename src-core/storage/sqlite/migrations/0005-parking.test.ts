@@ -2,11 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { insertOldRow } from '../../test-old-rows.ts'
+import { writeOldDatabase } from '../../test-old-rows.ts'
 import { commitOf, keptWork, smallWorld } from '../../test-samples.ts'
-import { openDatabase } from '../database.ts'
 import { openSqliteDirect } from '../direct.ts'
-import { migrations } from './index.ts'
 
 let folder: string
 let file: string
@@ -18,13 +16,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 test('version 4 gets online windows and kept work; a session that was there has neither', async () => {
   const world = smallWorld()
-  const old = openDatabase(file, migrations.slice(0, 4))
-  old.transaction(() => {
-    insertOldRow(old, 'project', world.project)
-    insertOldRow(old, 'ticket', world.ticket)
-    insertOldRow(old, 'session', world.session, { lastSeq: 7 })
-  })()
-  old.close()
+  const { project, ticket, session: before } = world
+  writeOldDatabase(file, 4, { project, ticket, session: before })
 
   const storage = await openSqliteDirect(file)
   expect(await storage.row('session', world.session.id)).toEqual({
