@@ -64,7 +64,7 @@ test('the urgent comes first, then what waits longest; assumptions come last', (
   assumptions.push(assumptionRow(busy, { assumption: 'blue', createdAt: minute(0) }))
   questions.push(
     asked(busy, 'not urgent', { urgency: 'low', reachedPersonAt: minute(0) }),
-    asked(busy, 'later', { reachedPersonAt: minute(9) }),
+    asked(busy, 'later', { turn: 2, reachedPersonAt: minute(9) }),
     asked(busy, 'earlier', { createdAt: minute(9), reachedPersonAt: minute(2) }),
     asked(busy, 'urgent', { urgency: 'high', reachedPersonAt: minute(30) }),
   )
@@ -80,6 +80,28 @@ test('the urgent comes first, then what waits longest; assumptions come last', (
     'waiting: It waits for a word.',
     'question: not urgent',
     'assumption: blue',
+  ])
+})
+
+test('questions of one turn keep the order in which they were asked, whichever the planner gave up first', () => {
+  const { session, questions, viewed } = world()
+  const one = session()
+  const turn = { turn: 3 }
+  questions.push(
+    asked(one, 'third', { ...turn, createdAt: minute(3), reachedPersonAt: minute(6) }),
+    asked(one, 'first', { ...turn, createdAt: minute(1), reachedPersonAt: minute(8) }),
+    asked(one, 'urgent', { ...turn, urgency: 'high', reachedPersonAt: minute(30) }),
+    asked(one, 'second', { ...turn, createdAt: minute(2), reachedPersonAt: minute(5) }),
+    asked(session(), 'of another session', { ...turn, reachedPersonAt: minute(7) }),
+    asked(one, 'of an earlier turn', { turn: 2, reachedPersonAt: minute(4) }),
+  )
+  expect(named(inboxOf(viewed()))).toEqual([
+    'question: urgent',
+    'question: of an earlier turn',
+    'question: first',
+    'question: second',
+    'question: third',
+    'question: of another session',
   ])
 })
 
