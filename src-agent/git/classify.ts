@@ -8,7 +8,13 @@ export type GitSubject = {
   branch?: string
 }
 
-export type FailedGit = { exitCode: number; stdout: string; stderr: string }
+export type FailedGit = {
+  exitCode: number
+  stdout: string
+  stderr: string
+  /** The folder that it worked in, when the disk of that is full: git does not always say why it could not write. */
+  fullDisk?: string
+}
 
 type Rule = {
   fits: RegExp
@@ -30,12 +36,8 @@ const rules: readonly Rule[] = [
     }),
   },
   {
-    fits: /No space left on device|Disk quota exceeded|disk is full|not enough space/i,
-    refusal: (_, said) => ({
-      code: 'disk.full',
-      message: `git could not write because the disk is full: ${said}`,
-      hint: 'Free some space, then try again. Nothing was removed.',
-    }),
+    fits: /No space left on device|Disk quota exceeded|disk is full|not enough space|out of disk ?space/i,
+    refusal: (_, said) => diskFull('the disk', said),
   },
   {
     fits: /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED|No .* host key is known/i,
@@ -95,6 +97,14 @@ const rules: readonly Rule[] = [
   },
 ]
 
+function diskFull(disk: string, said: string): Refusal {
+  return {
+    code: 'disk.full',
+    message: `git could not write because ${disk} is full: ${said}`,
+    hint: 'Free some space on it, then try again. Nothing was removed.',
+  }
+}
+
 /** Why git failed, from its exit code and the parts of its messages that do not change between versions. */
 export function classifyGitFailure(
   command: string,
@@ -105,6 +115,9 @@ export function classifyGitFailure(
   const repo = withoutCredentials(subject.repo ?? 'the remote')
   const complete = { repo, branch: subject.branch ?? 'the branch' }
   const rule = rules.find(({ fits }) => fits.test(output))
+  if (rule === undefined && failed.fullDisk !== undefined) {
+    return diskFull(`the disk of ${failed.fullDisk}`, tellingLine(output))
+  }
   if (rule !== undefined) return rule.refusal(complete, tellingLine(output, rule.fits), output)
   return {
     code: 'git.failed',

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CAN_MOUNT, mountDisk } from '../parking/testing/small-disk.ts'
 import { isRunning } from '../process-tree/index.ts'
 import { gitEnvironment } from './environment.ts'
 import { parseGitProgress } from './progress.ts'
@@ -180,6 +181,29 @@ describe('a git that nobody watches', () => {
       code: 'disk.full',
     })
   })
+})
+
+it.skipIf(!CAN_MOUNT)('says that the disk is full also where git does not', async () => {
+  const place = join(folder, 'disk')
+  const disk = await mountDisk(place, 4)
+  try {
+    const text = (...args: string[]) => git.text(args, { cwd: place })
+    await text('init', '--quiet')
+    await writeFile(join(place, 'x'), 'much of it, which packs well\n'.repeat(60_000))
+    await text('add', 'x')
+    await rm(join(place, 'x'))
+    await disk.fill(200_000)
+    // git itself: unable to write file x
+    await expect(text('checkout-index', 'x')).rejects.toMatchObject({
+      code: 'disk.full',
+      message: expect.stringContaining(`the disk of ${place} is full`),
+      hint: expect.stringContaining('Free some space'),
+    })
+    await disk.free()
+    await text('checkout-index', '--force', 'x')
+  } finally {
+    await disk.remove()
+  }
 })
 
 describe('a git that takes too long', () => {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { stat } from 'node:fs/promises'
+import { stat, statfs } from 'node:fs/promises'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { gitMarker, MARK_VARIABLE, type Marker, markOf } from '../process-tree/index.ts'
 import { classifyGitFailure, type GitSubject } from './classify.ts'
@@ -16,6 +16,10 @@ export const GIT_LIMITS = { clone: 30 * 60_000, transfer: 10 * 60_000, other: 60
 
 const OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 const STDERR_KEPT = 64 * 1024
+/** With less room the disk counts as full for a git that could not write: it removes what it had begun. */
+const FULL_BYTES = 1024 * 1024
+const COULD_NOT_WRITE =
+  /\bwrit(e|ing)\b|could not (set|create)|(unable|failed) to create|cannot create/i
 /** How long git may take to clean up after SIGTERM. */
 const KILL_GRACE_MS = 2_000
 /** A daemon that git left behind (an ssh master) may hold the pipes open for ever: this long they may be silent. */
@@ -36,7 +40,13 @@ export type GitOptions = {
   about?: GitSubject
 }
 
-export type GitResult = { exitCode: number; stdout: Buffer; stderr: string }
+export type GitResult = {
+  exitCode: number
+  stdout: Buffer
+  stderr: string
+  /** The folder that it failed to write in, when there is no room on the disk of that. */
+  fullDisk?: string
+}
 
 /** Runs the user's git in the background, where nobody can answer it. */
 export type Git = {
@@ -127,6 +137,7 @@ export function gitFailure(
     exitCode: result.exitCode,
     stdout: result.stdout.toString('utf8'),
     stderr: result.stderr,
+    ...(result.fullDisk === undefined ? {} : { fullDisk: result.fullDisk }),
   }
   return new BalletError(classifyGitFailure(args[0] ?? '', failed, about))
 }
@@ -178,7 +189,9 @@ async function runOnce(
   try {
     const exitCode = await exitOf(child, () => bytes + errors.bytes())
     if (failure !== undefined) throw failure
-    return { exitCode, stdout: Buffer.concat(output), stderr: errors.text() }
+    const result = { exitCode, stdout: Buffer.concat(output), stderr: errors.text() }
+    const isFull = exitCode !== 0 && (await isDiskFull(options.cwd, result.stderr))
+    return isFull ? { ...result, fullDisk: options.cwd } : result
   } catch (error) {
     throw await whyNotStarted(error, options.cwd)
   } finally {
@@ -259,6 +272,12 @@ function collectLines(onLine: ((line: string) => void) | undefined) {
     },
     text: () => kept,
   }
+}
+
+async function isDiskFull(cwd: string, said: string): Promise<boolean> {
+  if (!COULD_NOT_WRITE.test(said)) return false
+  const room = await statfs(cwd).catch(() => null)
+  return room !== null && room.bavail * room.bsize < FULL_BYTES
 }
 
 async function whyNotStarted(error: unknown, cwd: string): Promise<unknown> {
