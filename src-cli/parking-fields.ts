@@ -7,6 +7,7 @@ const whyWord: Record<ParkReason, string> = {
   window: 'nobody answered within its online window',
   person: 'by a person',
   drain: 'its agent was drained',
+  stop: 'and stopped by a person',
 }
 
 /** What people are told of a session's online window, and of what is kept while it is parked. */

@@ -71,7 +71,7 @@ export function inboxOf(
   for (const session of sessions.values()) {
     const { id, state, outcome, reason, stateSince: since, queuedInputs, pending, parked } = session
     if (pending === 'stop' || pending === 'finish') continue
-    const isParked = state === 'parked' && parked !== null && !parked.wakes
+    const isParked = state === 'parked' && parked !== null && !parked.wakes && parked.why !== 'stop'
     // What is queued of a parked session waits for a person, who parked it or stopped it.
     const isIdle = state === 'waiting' && queuedInputs === 0
     const waits = (isIdle || isParked) && !asked.has(id)

@@ -2,8 +2,11 @@ import { z } from 'zod'
 import { Instant } from './ids.ts'
 import { Refusal } from './refusal.ts'
 
-/** Why a session parks: its online window passed, a person said so, or its agent is drained. */
-export const ParkReason = z.enum(['window', 'person', 'drain'])
+/**
+ * Why a session parks: its online window passed, a person said so, or its agent is drained; `stop`: a person stopped it
+ * while it parked.
+ */
+export const ParkReason = z.enum(['window', 'person', 'drain', 'stop'])
 export type ParkReason = z.infer<typeof ParkReason>
 
 /** The steps of parking, in their order. */

@@ -28,12 +28,17 @@ export async function comeToRest(
   const deadline = performance.now() + REST_LIMIT_MS
   let calm = 0
   let unrest: readonly string[] = []
+  let told = ''
   while (performance.now() < deadline) {
     await host.up()
     await answerOne(scene, random)
     const { seen, reasons } = await host.ask('the state of everything', look)
     unrest = [...reasons, ...pendingIn(dataDir), ...(await tend(scene, seen))]
     calm = unrest.length === 0 ? calm + 1 : 0
+    // So that the log shows what a round waited for.
+    const now = unrest.join('; ')
+    if (now !== told) scene.log.say(now === '' ? 'at rest' : `not at rest: ${now}`)
+    told = now
     // What has just been stored may be about to begin something.
     if (calm === 3) return seen
     await sleep(calm > 0 ? 40 : 80)

@@ -31,7 +31,7 @@ export function endLease(
       (item.outcome !== 'failed' &&
         (item.refusal === undefined || item.refusal.code === NOT_PUSHED)),
   })
-  const { workspace, pending } = draft.session
+  const { workspace, pending, saga } = draft.session
   draft.set({
     leaseId: null,
     agent: null,
@@ -43,7 +43,8 @@ export function endLease(
   const hint = item.refusal?.hint
   // Once everything is kept it does not matter any more how the agent lets go.
   if (draft.session.state === 'parked') return
-  const outcome = item.outcome !== 'finished' && pending === 'stop' ? 'stopped' : item.outcome
+  const isStopped = pending === 'stop' || saga?.why === 'stop'
+  const outcome = item.outcome !== 'finished' && isStopped ? 'stopped' : item.outcome
   switch (outcome) {
     case 'finished':
       if (draft.session.state === 'working' || draft.session.state === 'starting') {

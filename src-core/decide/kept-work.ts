@@ -1,13 +1,16 @@
 import type { ParkReason } from '../../src-shared/parking.ts'
-import type { KeptWork, SessionRow } from '../storage/rows.ts'
+import type { KeptWork, ParkSaga, SessionRow } from '../storage/rows.ts'
 import { KEPT_REMOVE } from './change.ts'
 import type { SessionDraft } from './session-draft.ts'
+
+export const STOPPED = 'stopped by a person'
 
 /** Why a session parks, for people. */
 export const parkReasons: Readonly<Record<ParkReason, string>> = {
   window: 'nobody answered within its online window',
   person: 'parked by a person',
   drain: 'its agent was drained',
+  stop: STOPPED,
 }
 
 /** Whether what is kept of the session is all that there is of its work. */
@@ -21,6 +24,11 @@ export function parkedReason({ why, work }: Pick<KeptWork, 'why' | 'work'>): str
   return notPushed === null
     ? parkReasons[why]
     : `${parkReasons[why]}; its branch is not pushed yet: ${notPushed.message}`
+}
+
+/** A session that is being parked is wanted parked alone after that, or brought back at once; no more stopped. */
+export function parkedThen(saga: ParkSaga, then: Pick<ParkSaga, 'resumes'>): ParkSaga {
+  return { ...saga, ...then, why: saga.why === 'stop' ? 'person' : saga.why }
 }
 
 /** Files of the session that nobody needs any more; null: all of them. */

@@ -68,7 +68,7 @@ export function loseLease(
   if (!isLive(before.state)) return { answer: draft, change: draft.change() }
   sendAnswers(draft, ids)
 
-  if (before.pending === 'stop') {
+  if (before.pending === 'stop' || before.saga?.why === 'stop') {
     park(draft, `${stopReason(before)}; ${loss.detail} before its last work was pushed`)
   } else if (reason === neverReady && failures(state) >= UNREADY_LIMIT) {
     draft.move(

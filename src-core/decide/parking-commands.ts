@@ -4,7 +4,7 @@ import { accept, assertNever, type Result, refuse } from '../../src-shared/refus
 import type { Ids } from '../ports.ts'
 import type { Decision } from './change.ts'
 import { checkNotFinishing } from './finishing.ts'
-import { isKeptOnly } from './kept-work.ts'
+import { isKeptOnly, parkedThen, parkReasons } from './kept-work.ts'
 import { attended, kept, NO_DEADLINE } from './online-window.ts'
 import { beginPark, parkUnheld } from './parking.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
@@ -61,8 +61,9 @@ export function parkSession(facts: SessionFacts, now: Instant, ids: Ids): Taken 
       return changed(draft)
     case 'parking': {
       const { saga } = facts.session
-      if (saga?.resumes !== true) return unchanged(draft)
-      draft.set({ saga: { ...saga, resumes: false } })
+      if (saga === null || (!saga.resumes && saga.why !== 'stop')) return unchanged(draft)
+      draft.set({ saga: parkedThen(saga, { resumes: false }) })
+      draft.move('parking', parkReasons.person)
       return changed(draft)
     }
     case 'parked':
@@ -95,7 +96,8 @@ export function resumeSession(facts: SessionFacts, now: Instant): Taken {
   }
   // One that is being parked has to be parked before it can be brought back.
   if (state !== 'parking' || saga === null || saga.resumes) return unchanged(draft)
-  draft.set({ saga: { ...saga, resumes: true } })
+  draft.set({ saga: parkedThen(saga, { resumes: true }) })
+  draft.move('parking', parkReasons[saga.why === 'stop' ? 'person' : saga.why])
   return changed(draft)
 }
 

@@ -8,6 +8,7 @@ import type { InputRow, KeptWork, ParkSaga, SessionRow } from '../storage/rows.t
 import { tellRefused } from './finishing.ts'
 import { parkedReason, parkReasons, removeKept } from './kept-work.ts'
 import { loseRuntime } from './requests.ts'
+import { beginStop, park } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
 import { bringBack } from './tickets.ts'
 
@@ -73,7 +74,10 @@ export function storeParked(
   drained: Drained,
   ids: Ids,
 ): void {
-  for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
+  // The record of the conversation tells of the others what became of them, at the next resume.
+  if (work.state === null) {
+    for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
+  }
   loseRuntime(draft, ids)
   const { saga, parked: before, wakes } = draft.session
   const why = saga?.why ?? 'drain'
@@ -86,12 +90,19 @@ export function storeParked(
     queuedAt: null,
   })
   draft.move('parked', parkedReason({ why, work }), HINT)
-  // What a person had said before they parked it waits for another word of theirs.
-  const isLate = ({ position }: InputRow) => why !== 'person' || position > (saga?.seq ?? 0)
-  const goesOn = saga?.resumes === true || draft.queued.some(isLate) || wakes
-  if (!goesOn) draft.ticketStatus('Waiting for answer')
+  const goesOn = saga?.resumes === true || wakes || hasMoreToDo(draft, why, saga?.seq ?? 0)
+  if (!goesOn && why === 'stop') park(draft, draft.session.reason)
+  else if (!goesOn) draft.ticketStatus('Waiting for answer')
   else if (drained === 'all') draft.set({ wakes: true })
   else bringBack(draft, draft.now)
+}
+
+/** What a person had said before they parked or stopped it waits for another word of theirs. */
+function hasMoreToDo({ queued, sent }: SessionDraft, why: ParkReason, seq: number): boolean {
+  if (why === 'window' || why === 'drain') return queued.length > 0 || sent.length > 0
+  const isLate = ({ position, inputKind }: InputRow) =>
+    position > seq && !(why === 'stop' && inputKind === 'answer')
+  return queued.some(isLate)
 }
 
 function removeOthers(
@@ -112,10 +123,11 @@ export function refusePark(
   at: Instant = draft.now,
 ): void {
   tellRefused(draft, refusal, at)
-  const { leaseId, turnStartedAt, wakes } = draft.session
+  const { leaseId, turnStartedAt, wakes, saga } = draft.session
   draft.set({ saga: null, parkAt: null, parkFrom: draft.now })
   draft.move(turnStartedAt === null ? 'waiting' : 'working', refusal.message, refusal.hint)
-  if (drained === 'none') draft.set({ wakes: false })
+  if (saga?.why === 'stop' && leaseId !== null) beginStop(draft, leaseId)
+  else if (drained === 'none') draft.set({ wakes: false })
   // It has to be free all the same; the workspace stays where it is.
   else if (leaseId !== null) {
     draft.set({ wakes })

@@ -75,7 +75,10 @@ export function planQuestion(
   // A person who stopped or parked the session did not ask for it to go on; it has the answer when somebody brings it
   // back. One that was parked by itself meanwhile waits for nothing else.
   const { state, parked, pending } = draft.session
-  const isParkedByItself = state === 'parked' && isKeptOnly({ parked }) && parked?.why !== 'person'
+  const isParkedByItself =
+    state === 'parked' &&
+    isKeptOnly({ parked }) &&
+    (parked?.why === 'window' || parked?.why === 'drain')
   if (isParkedByItself && pending === null && draft.queued.length > 0) bringBack(draft, now)
   draft.deliver(ids)
   sayWhatIsAsked(draft)

@@ -7,6 +7,7 @@ import type { Decision } from './change.ts'
 import { checkNotFinishing } from './finishing.ts'
 import { type CheckedImage, checkTakesImages } from './images.ts'
 import { checkSteers, steerInput } from './input-commands.ts'
+import { STOPPED } from './kept-work.ts'
 import { holdForStopped } from './questions.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver, MOVED_HINT } from './session-states.ts'
@@ -160,8 +161,6 @@ export function interrupt(
   return accept({ answer: sent.value.answer.draft, change: sent.value.change })
 }
 
-export const STOPPED = 'stopped by a person'
-
 /** Interrupts what runs, pushes a snapshot and keeps conversation and workspace; the ticket is Ready again. */
 export function stop(facts: SessionFacts, now: Instant): Taken {
   const draft = new SessionDraft(facts, now)
@@ -192,6 +191,9 @@ export function stop(facts: SessionFacts, now: Instant): Taken {
       beginStop(draft, leaseId)
       return changed(draft)
     case 'parking':
+      if (leaseId === null) park(draft, STOPPED)
+      else if (!stopParking(draft)) return unchanged(draft)
+      return changed(draft)
     case 'parked':
     case 'cancelled':
       return unchanged(draft)
@@ -216,6 +218,15 @@ export function beginStop(draft: SessionDraft, lease: LeaseId): void {
   draft.tell({ type: 'session.stop', lease })
 }
 
+/** What its agent keeps is kept, and then it is stopped and not only parked. False: that was said already. */
+function stopParking(draft: SessionDraft): boolean {
+  const { saga } = draft.session
+  if (saga === null || saga.why === 'stop') return false
+  draft.set({ saga: { ...saga, why: 'stop', seq: draft.nextSeq - 1, resumes: false } })
+  draft.move('parking', 'is being parked, and then stopped', STOP_HINT)
+  return true
+}
+
 /** Why a session was stopped, for people: a person wanted it, or the agent's work is to be reviewed. */
 export function stopReason({ outcome }: Pick<SessionRow, 'outcome'>): string {
   return outcome === 'needs_review' ? 'the agent wants its work reviewed' : STOPPED
@@ -225,10 +236,11 @@ export function stopReason({ outcome }: Pick<SessionRow, 'outcome'>): string {
 export function park(draft: SessionDraft, reason: string, hint?: string): void {
   const isReview = draft.session.outcome === 'needs_review'
   draft.move('parked', reason, hint ?? (isReview ? REVIEW_HINT : RESUME_HINT))
-  draft.set({ pending: null, queuedAt: null })
+  draft.set({ pending: null, queuedAt: null, saga: null, wakes: false })
   holdForStopped(draft)
   draft.ticketStatus(isReview ? 'Review' : 'Ready')
 }
 
+const STOP_HINT = 'It is stopped in any case, also where it cannot be parked.'
 const REVIEW_HINT = 'Look at its branch; then finish it, or send a message to go on.'
 const RESUME_HINT = 'Send a message or start the ticket to go on.'

@@ -14,6 +14,7 @@ import type {
 } from '../storage/rows.ts'
 import { changeOf, type Decision, KEPT_REMOVE } from './change.ts'
 import { isFinishedUnheld } from './finishing.ts'
+import { parkedThen } from './kept-work.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isLive, isOver } from './session-states.ts'
 
@@ -136,7 +137,7 @@ export function startTicket(
     const { saga } = newest.session
     // It has to be parked before it can be brought back.
     if (saga === null || saga.resumes) return { answer: draft, change: null }
-    draft.set({ saga: { ...saga, resumes: true } })
+    draft.set({ saga: parkedThen(saga, { resumes: true }) })
     return { answer: draft, change: draft.change() }
   }
   if (newest !== undefined && !isOver(newest.session.state)) {

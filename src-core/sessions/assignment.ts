@@ -1,4 +1,5 @@
 import { accept, BalletError, type Refusal } from '../../src-shared/refusal.ts'
+import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import type { Committer, Reader } from '../commit/committer.ts'
 import { type Change, joinChanges } from '../decide/change.ts'
 import { parkOrder } from '../decide/parking.ts'
@@ -192,11 +193,11 @@ export class Assignment {
       const project = facts && (await cache.row('project', facts.session.projectId))
       if (facts === undefined || project === undefined) throw new Error('The session is gone.')
       const { session } = facts
-      const turnEvents =
-        session.turn === 0 ? [] : await this.#ports.storage.turn(session.id, session.turn)
+      const turnEvents = await this.#turn(session, 0)
+      const turnBefore = await this.#turn(session, 1)
       const key = needsKey(session) ? await this.#ports.key() : null
       const spec = buildSpec(
-        { facts, lease, project, turnEvents, key },
+        { facts, lease, project, turnEvents, turnBefore, key },
         this.#ports.paths,
         this.#ports.settings.current,
         this.#ports.texts,
@@ -211,6 +212,11 @@ export class Assignment {
       this.#ports.log.error('a session could not be begun', { error, session: lease.sessionId })
       slot.kill('could not be told what to do')
     }
+  }
+
+  /** The events of the last turn, or of one before it. */
+  async #turn({ id, turn }: SessionRow, before: number): Promise<TimelineEvent[]> {
+    return turn > before ? this.#ports.storage.turn(id, turn - before) : []
   }
 }
 

@@ -19,13 +19,15 @@ export type SpecFacts = {
   project: ProjectRow
   /** The events of the session's last turn. */
   turnEvents: readonly TimelineEvent[]
+  /** Those of the one before it: where the last one left nothing, the runtime's record ends with it. */
+  turnBefore: readonly TimelineEvent[]
   /** The data key where something of the session is sealed with it; null otherwise. */
   key: string | null
 }
 
 /** Everything that an agent needs to run the session, also what it must know to bring it back. */
 export function buildSpec(
-  { facts, lease, project, turnEvents, key }: SpecFacts,
+  { facts, lease, project, turnEvents, turnBefore, key }: SpecFacts,
   paths: Paths,
   settings: Settings,
   texts: Texts,
@@ -59,7 +61,10 @@ export function buildSpec(
     task: session.state === 'parking' ? 'park' : 'run',
     parked: key === null ? null : parkedOf(session, key, paths),
     // One that was moved here ran under leases of another host.
-    resume: lease.token === 1 && session.parked === null ? null : resumeFacts(facts, turnEvents),
+    resume:
+      lease.token === 1 && session.parked === null
+        ? null
+        : resumeFacts(facts, turnEvents, turnBefore),
   }
 }
 
@@ -90,13 +95,16 @@ function setupLimit(text: string): number | null {
 function resumeFacts(
   { session, inputs }: SessionFacts,
   turnEvents: readonly TimelineEvent[],
+  turnBefore: readonly TimelineEvent[],
 ): Spec['resume'] {
   return {
     conversation: session.conversation,
     turn: session.turn,
     turnCut: session.turnCut,
     openCalls: openCalls(turnEvents),
-    storedRefs: turnEvents.flatMap(({ ref }) => (ref === undefined ? [] : [ref])),
+    storedRefs: [...turnBefore, ...turnEvents].flatMap(({ ref }) =>
+      ref === undefined ? [] : [ref],
+    ),
     openDeliveries: openDeliveries(inputs),
     costUsd: session.costUsd,
   }

@@ -6,6 +6,7 @@ const whyWord: Record<ParkReason, string> = {
   window: 'Nobody answered within its online window',
   person: 'Parked by you',
   drain: 'Its agent was drained',
+  stop: 'Stopped by you',
 }
 
 /** Why a session holds no agent; one that is only stopped keeps its workspace. */

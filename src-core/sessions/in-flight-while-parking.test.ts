@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { startTestCore, type TestCore } from '../testing/test-core.ts'
+import { until } from '../testing/until.ts'
+import { deliveries, inState, letGo, waiting } from '../testing/walks.ts'
+
+/** A session that parks by the next agent, after the first one died with a message in flight. */
+async function cutInFlight(core: TestCore) {
+  const { ticket, agent } = await waiting(core)
+  agent.event({ kind: 'assistant.text', text: 'done', ref: 'uuid-1', turn: 1 })
+  await core.client.sessions.send({ ref: ticket.key, text: 'in flight' })
+  const [, flying] = await deliveries(agent, 2)
+  if (flying === undefined) throw new Error('no delivery')
+  await core.client.sessions.park({ ref: ticket.key })
+  agent.event({ kind: 'turn.started', turn: 2, inputs: flying.inputs })
+  await until('the turn', async () => {
+    const { turn } = await core.client.sessions.show({ ref: ticket.key })
+    return turn === 2
+  })
+  agent.die()
+  await until('the loss', async () => {
+    const { agent: holder } = await core.client.sessions.show({ ref: ticket.key })
+    return holder === null
+  })
+  core.clock.turn(1_000)
+  const next = await until('the next agent', () => {
+    const latest = core.launcher.agent('agent-1')
+    return latest !== agent && latest.heard('session.park').length === 1 && latest
+  })
+  return { ticket, next, flying }
+}
+
+test('of a message in flight the next resume tells what became of it', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, next, flying } = await cutInFlight(core)
+  await letGo(core, ticket.key, next)
+  const [, sent] = await core.client.sessions.inputs({ ref: ticket.key })
+  expect(sent).toMatchObject({ text: 'in flight', state: 'sent' })
+  await core.client.sessions.resume({ ref: ticket.key })
+  await until('another start', () => next.heard('session.start').length === 2)
+  expect(next.spec().resume).toMatchObject({
+    turnCut: true,
+    openDeliveries: [{ id: flying.id, inputs: flying.inputs }],
+    // The record may end with the turn before the one that was cut.
+    storedRefs: ['uuid-1'],
+  })
+  next.items([
+    { type: 'undelivered', delivery: flying.id, fate: 'never', reason: 'not in its record' },
+    { type: 'ready', conversation: 'conversation-1', runtimeVersion: '2.1.332' },
+  ])
+  expect((await deliveries(next, 1))[0]?.text).toContain('in flight')
+})
+
+test('without a record of the conversation nobody knows what became of it', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, next } = await cutInFlight(core)
+  await letGo(core, ticket.key, next, { state: null })
+  expect(await core.client.sessions.inputs({ ref: ticket.key, state: 'unknown' })).toHaveLength(1)
+  await inState(core, ticket.key, 'parked')
+})
