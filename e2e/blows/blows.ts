@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionId } from '../../src-shared/ids.ts'
 import type { Agent } from '../../src-shared/records.ts'
+import { doInMain, readInMain } from '../support/main-process.ts'
 import {
   descendantsOf,
   endProcesses,
@@ -118,17 +119,17 @@ async function strikeWindow({ host, log }: Scene, blow: 'window reload' | 'windo
   // Not through the page: to Playwright, a page whose process was killed stays crashed.
   if (blow === 'window reload') {
     log.say('the window is reloaded')
-    await app.app
-      .evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.webContents.reload())
-      .catch((error: unknown) => {
-        // The application may have been killed meanwhile.
-        if (app.isRunning()) throw error
-      })
+    await doInMain(app.app, ({ BrowserWindow }) =>
+      BrowserWindow.getAllWindows()[0]?.webContents.reload(),
+    ).catch((error: unknown) => {
+      // The application may have been killed meanwhile.
+      if (app.isRunning()) throw error
+    })
     return
   }
-  const pid = await app.app
-    .evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.webContents.getOSProcessId())
-    .catch(() => undefined)
+  const pid = await readInMain(app.app, ({ BrowserWindow }) =>
+    BrowserWindow.getAllWindows()[0]?.webContents.getOSProcessId(),
+  ).catch(() => undefined)
   const victim = pid === undefined ? undefined : await processOf(pid)
   if (victim === undefined) return log.say('no window to kill')
   log.say(`kill -9 of the window ${victim.pid}`)

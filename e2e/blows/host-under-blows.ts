@@ -4,6 +4,7 @@ import { Refusal } from '../../src-shared/refusal.ts'
 import type { BalletClient } from '../support/ballet-client.ts'
 import type { DesktopApp } from '../support/desktop-app.ts'
 import { startServing } from '../support/headless-host.ts'
+import { doInMain } from '../support/main-process.ts'
 import type { Workbench } from '../support/workbench.ts'
 import type { BlowLog } from './log.ts'
 
@@ -148,7 +149,7 @@ export class HostUnderBlows {
     }
     const app = await this.#bench.desktop()
     // A window that crashed asks what to do; the answer is to load it again.
-    await app.app.evaluate(({ dialog }) => {
+    await doInMain(app.app, ({ dialog }) => {
       dialog.showMessageBox = async () => ({ response: 0, checkboxChecked: false })
     })
     return {

@@ -1,4 +1,5 @@
 import type { Session } from '../../src-shared/records.ts'
+import { readInMain } from '../support/main-process.ts'
 import { waitFor } from '../support/wait-for.ts'
 import type { Life } from './host-under-blows.ts'
 
@@ -9,8 +10,9 @@ export async function windowFaults(life: Life, sessions: readonly Session[]): Pr
   if (app === undefined || session === undefined) return []
   // Not through the page: to Playwright, a page whose process was killed stays crashed.
   const look = (key: string) =>
-    app.evaluate(
-      ({ BrowserWindow }, wanted) =>
+    readInMain(
+      app,
+      ({ BrowserWindow }, wanted: string) =>
         BrowserWindow.getAllWindows()[0]?.webContents.executeJavaScript(`(() => {
           const item = [...document.querySelectorAll('[role=treeitem]')]
             .find((each) => each.textContent.includes(${JSON.stringify(wanted)}))

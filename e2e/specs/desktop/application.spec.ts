@@ -5,6 +5,7 @@ import { expect } from '@playwright/test'
 import { connectTo } from '../../support/ballet-client.ts'
 import { requestsOf, timesSaid } from '../../support/conversation.ts'
 import { desktopCommand } from '../../support/desktop-app.ts'
+import { doInMain, readInMain } from '../../support/main-process.ts'
 import { startProgram } from '../../support/program.ts'
 import { bash, say, script } from '../../support/steps.ts'
 import { checkTimeline } from '../../support/timeline-checks.ts'
@@ -47,7 +48,7 @@ test('the command line talks to the running application', async ({ bench }) => {
 test('a second start brings the first to the front and ends', async ({ bench }) => {
   const { app, window } = await bench.desktop()
   await expect(window.getByRole('region', { name: 'Fleet' })).toBeVisible()
-  await app.evaluate(({ BrowserWindow }) => {
+  await doInMain(app, ({ BrowserWindow }) => {
     const [first] = BrowserWindow.getAllWindows()
     Object.assign(globalThis, { shown: 0 })
     first?.on('focus', () => Object.assign(globalThis, { shown: 1 }))
@@ -58,7 +59,7 @@ test('a second start brings the first to the front and ends', async ({ bench }) 
   const second = startProgram(executablePath, args, { env, limitMs: 20_000 })
   expect(await second.exited).toBe(0)
   await waitFor('the first window to be shown', () =>
-    app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.isVisible() === true),
+    readInMain(app, ({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.isVisible() === true),
   )
   expect(app.windows()).toHaveLength(1)
   await expect(window.getByRole('region', { name: 'Fleet' })).toBeVisible()

@@ -4,6 +4,7 @@ import { ask } from '../../support/asking.ts'
 import type { BalletClient } from '../../support/ballet-client.ts'
 import { requestsOf, timesSaid } from '../../support/conversation.ts'
 import type { DesktopApp } from '../../support/desktop-app.ts'
+import { doInMain, readInMain } from '../../support/main-process.ts'
 import {
   type NotificationDaemon,
   type ShownNotification,
@@ -48,7 +49,7 @@ async function asks(client: BalletClient, ...questions: Parameters<typeof ask>) 
 /** From then on nothing shows the main window by itself. */
 const isPainted = ({ app }: DesktopApp) =>
   waitFor('the window to be shown', () =>
-    app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.isVisible()),
+    readInMain(app, ({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.isVisible()),
   )
 
 const isQuestion = ({ title }: ShownNotification) => title.includes(' asks · ')
@@ -66,7 +67,7 @@ test('a button of a notification answers the question without the main window', 
   const { desktop, client, bus } = await start(bench)
   const daemon = await startNotificationDaemon(bus.address)
   await isPainted(desktop)
-  await desktop.app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.minimize())
+  await doInMain(desktop.app, ({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.minimize())
   const session = await asks(client, PLAIN)
   const shown = await daemon.waitFor('the question', isQuestion)
   expect(shown).toMatchObject({ app: 'Ballet', body: 'Which limiter?', expiresMs: 0 })
@@ -119,7 +120,7 @@ test('a click opens a small window that answers by keyboard, whatever the main w
   const { desktop, client, bus } = await start(bench)
   const daemon = await startNotificationDaemon(bus.address)
   await isPainted(desktop)
-  await desktop.app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.hide())
+  await doInMain(desktop.app, ({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.hide())
   const session = await asks(client, PLAIN, { question: 'And where?' })
   const first = await daemon.waitFor('the first', ({ body }) => body === 'Which limiter?')
   const second = await daemon.waitFor('the second', ({ body }) => body === 'And where?')
@@ -128,7 +129,7 @@ test('a click opens a small window that answers by keyboard, whatever the main w
   daemon.click(first.id)
   const window = await opens
   await expect(window.getByText('Which limiter?')).toBeVisible()
-  const facts = await desktop.app.evaluate(({ BrowserWindow }) =>
+  const facts = await readInMain(desktop.app, ({ BrowserWindow }) =>
     BrowserWindow.getAllWindows().map((one) => ({
       visible: one.isVisible(),
       above: one.isAlwaysOnTop(),
@@ -192,7 +193,7 @@ test('nobody is told of what they look at, nor of a kind that is switched off', 
   const session = await asks(client, PLAIN)
   const shown = await daemon.waitFor('the question', isQuestion)
   // Said, not asked for: the windows of other tests take the focus of the one display from each other.
-  await desktop.app.evaluate(({ BrowserWindow }) => {
+  await doInMain(desktop.app, ({ BrowserWindow }) => {
     const [main] = BrowserWindow.getAllWindows()
     BrowserWindow.getFocusedWindow = () => main ?? null
   })

@@ -6,6 +6,7 @@ import { ask, waitForQuestions } from '../../support/asking.ts'
 import type { BalletClient } from '../../support/ballet-client.ts'
 import { requestsOf, seenIn } from '../../support/conversation.ts'
 import type { DesktopApp } from '../../support/desktop-app.ts'
+import { doInMain } from '../../support/main-process.ts'
 import { bash, say, script, untilFile } from '../../support/steps.ts'
 import { checkTimeline } from '../../support/timeline-checks.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -184,7 +185,7 @@ test('quitting parks every session, and after the start the right ones run', asy
   for (let count = 0; count < 3; count += 1) working.push(await startWorking(client, gate))
 
   // Taken back: what waited is parked by then, what worked goes on.
-  await first.desktop.app.evaluate(({ app }) => app.quit())
+  await doInMain(first.desktop.app, ({ app }) => app.quit())
   const quitting = await quitWindow(first.desktop)
   for (const { ticket } of working) await expect(quitting.getByText(ticket)).toBeVisible()
   await expect(quitting.getByText(/interrupted in 0:\d\d/u)).toHaveCount(3)
@@ -198,7 +199,7 @@ test('quitting parks every session, and after the start the right ones run', asy
     expect(await client.sessions.show({ ref: id })).toMatchObject({ state: 'working', turn: 1 })
   }
 
-  await first.desktop.app.evaluate(({ app }) => app.quit())
+  await doInMain(first.desktop.app, ({ app }) => app.quit())
   const again = await quitWindow(first.desktop)
   await again.getByRole('button', { name: 'Interrupt now' }).click()
   await waitFor('the application to end', () => !first.desktop.isRunning(), { timeoutMs: 60_000 })
