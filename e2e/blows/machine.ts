@@ -148,22 +148,32 @@ function sumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** What was asked of sessions that an agent holds, and is not done yet; no client sees that. */
+/** Its work lies in Core, since it parked: no workspace of it has been made again so far. */
+const IS_KEPT_ONLY = "coalesce(json_extract(parked, '$.restored'), 1) = 0"
+
+/**
+ * What was asked of sessions and is not done yet; no client sees that. An agent does it, or, of a finish from a
+ * workspace, the host; what has to be restored first waits for an agent.
+ */
 export function pendingIn(dataDir: string): string[] {
   return reading(dataDir, (db) =>
     db
       .prepare<[], { id: string; pending: string }>(
-        'SELECT id, pending FROM session WHERE pending IS NOT NULL AND lease_id IS NOT NULL',
+        `SELECT id, pending FROM session WHERE pending IS NOT NULL
+          AND (lease_id IS NOT NULL OR (pending = 'finish' AND NOT ${IS_KEPT_ONLY}))`,
       )
       .all()
       .map(({ id, pending }) => `${id} is to ${pending}`),
   )
 }
 
-function withoutWorkspace(dataDir: string): string[] {
+/** The sessions of which no agent told that a workspace is there: neither at their start nor since they parked. */
+export function withoutWorkspace(dataDir: string): string[] {
   return reading(dataDir, (db) =>
     db
-      .prepare<[], { id: string }>('SELECT id FROM session WHERE base_commit IS NULL')
+      .prepare<[], { id: string }>(
+        `SELECT id FROM session WHERE base_commit IS NULL OR ${IS_KEPT_ONLY}`,
+      )
       .all()
       .map(({ id }) => id),
   )
