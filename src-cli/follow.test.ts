@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { TimelineFollow } from '../src-shared/contract.ts'
 import type { TimelineEvent } from '../src-shared/timeline.ts'
+import type { TimelineFollow } from '../src-shared/timeline-calls.ts'
 import { HOST_BACK_LIMIT_MS } from './across-hosts.ts'
 import type { Client, Connection } from './connection.ts'
 import { type FollowOptions, followTimeline, readTimeline } from './follow.ts'

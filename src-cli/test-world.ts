@@ -159,6 +159,7 @@ export const project: Project = {
   permission: 'full',
   runtimeArgs: [],
   setupLimit: '10m',
+  stages: {},
   window: '10m',
   sources: ['docs/**/*.md'],
   planner: true,

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import stringWidth from 'string-width'
-import type { LiveUpdate } from '../src-shared/contract.ts'
 import type { TimelineEvent } from '../src-shared/timeline.ts'
+import type { LiveUpdate } from '../src-shared/timeline-calls.ts'
 import { plainText, withoutControls, withoutLastBreaks } from './plain-text.ts'
 import type { Tone } from './text-lines.ts'
 import { describeEvent } from './timeline-text.ts'

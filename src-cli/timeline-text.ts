@@ -1,4 +1,5 @@
 import { assertNever } from '../src-shared/refusal.ts'
+import { titleOfRuntime } from '../src-shared/runtimes.ts'
 import type { EventBody, FileDiff, TimelineEvent } from '../src-shared/timeline.ts'
 import { dollars } from './output.ts'
 import { fitted, oneLine, plainText, withoutLastBreaks } from './plain-text.ts'
@@ -101,6 +102,10 @@ function describeBody(event: EventBody, options: TextOptions): TextLine[] {
       return [line(`cancelled: ${said(event)}`, 'quiet')]
     case 'input.unknown':
       return [line(`whether this arrived is not known: ${said(event)}`, 'bad')]
+    case 'runtime.changed': {
+      const model = event.model === null ? '' : ` with ${oneLine(event.model)}`
+      return [line(`${titleOfRuntime(event.to)}${model} goes on, in a new conversation`, 'strong')]
+    }
     case 'question.asked':
     case 'question.planned':
     case 'question.answered':

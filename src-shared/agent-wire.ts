@@ -12,14 +12,15 @@ import {
 import { McpCall } from './mcp-tools.ts'
 import { KeptFile, ParkedWork } from './parking.ts'
 import { Probe, ProbeFinding, ProcessIdentity, SessionMarker } from './probe.ts'
-import { InputImage, PermissionMode, Runtime, RuntimeName } from './records.ts'
+import { InputImage, PermissionMode } from './records.ts'
 import { Refusal } from './refusal.ts'
+import { AcpAgent, Runtime, RuntimeName } from './runtimes.ts'
 import { AgentEventBody, LiveBlock } from './timeline.ts'
 
 export { Probe, ProbeFinding, ProcessIdentity, RuntimeReport, SessionMarker } from './probe.ts'
 
 /** The version of the messages between Core and an agent; both ends must have the same. */
-export const AGENT_WIRE_VERSION = 2
+export const AGENT_WIRE_VERSION = 3
 
 /** The runtime's own words for what is allowed; Core keeps them and gives them back as they are. */
 const RuntimeRule = z.record(z.string(), z.unknown())
@@ -69,6 +70,8 @@ export const SessionSpec = z.object({
   runtime: RuntimeName,
   /** Absolute path of the runtime's program; looked for when null. */
   runtimePath: z.string().nullable(),
+  /** How an `acp:…` runtime is started; null for the others. */
+  acp: AcpAgent.nullable(),
   model: z.string().nullable(),
   runtimeArgs: z.array(z.string()),
   env: z.record(z.string(), z.string()),

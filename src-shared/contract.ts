@@ -4,7 +4,6 @@ import { call, command, referenced, TEXT_LIMIT, text } from './call.ts'
 import {
   AgentId,
   AssumptionId,
-  BlobId,
   InputId,
   ProjectId,
   QuestionId,
@@ -29,23 +28,20 @@ import {
   ProjectSettings,
   Request,
   RequestState,
-  Runtime,
-  RuntimeName,
   Session,
   SessionState,
   Stage,
+  StageSettings,
   Ticket,
   TicketStatus,
 } from './records.ts'
 import { Refusal } from './refusal.ts'
+import { Runtime, RuntimeName } from './runtimes.ts'
 import { Settings, SettingsChange } from './settings.ts'
-import { LiveBlock, TimelineEvent } from './timeline.ts'
+import { FOLLOW_LIMIT_MS, timelineCalls } from './timeline-calls.ts'
 
 /** The version of this contract; a client and a host that differ say so instead of guessing. */
-export const CONTRACT_VERSION = 2
-
-/** The longest that a `follow` waits before it answers with nothing new. */
-export const FOLLOW_LIMIT_MS = 25_000
+export const CONTRACT_VERSION = 3
 
 /** Of one message: how many images, bytes of one, bytes of all together. */
 export const IMAGE_LIMITS = { count: 10, bytes: 5_000_000, allBytes: 20_000_000 } as const
@@ -79,6 +75,8 @@ export const ProjectChange = z.object({
   runtimeArgs: project.runtimeArgs.unwrap().optional(),
   setup: project.setup.unwrap().nullable().optional(),
   setupLimit: project.setupLimit.unwrap().optional(),
+  /** By stage, each whole; null: as the project is. The others stay. */
+  stages: z.record(Stage, StageSettings.nullable()).optional(),
   /** By name; null takes a variable away. The others stay. */
   env: z.record(project.env.unwrap().keyType, z.string().max(32_768).nullable()).optional(),
   window: project.window.unwrap().optional(),
@@ -162,28 +160,6 @@ export const RecordFollow = z.object({
 })
 export type RecordFollow = z.infer<typeof RecordFollow>
 
-/** New text of a live block: `text` begins at `offset` (UTF-16 code units) of the block. */
-export const LiveUpdate = LiveBlock.extend({ offset: z.int().min(0) })
-export type LiveUpdate = z.infer<typeof LiveUpdate>
-
-export const TimelinePage = z.object({
-  /** In the order of their numbers. */
-  events: z.array(TimelineEvent),
-  /** The number of the session's last event; 0 when it has none. */
-  last: z.int().min(0),
-})
-export type TimelinePage = z.infer<typeof TimelinePage>
-
-export const TimelineFollow = TimelinePage.extend({
-  /** True: the client was too far behind; `events` is the end of the timeline and a page further up is loaded by `page`. */
-  reset: z.boolean(),
-  /** In the order in which they began. */
-  live: z.array(LiveUpdate),
-  /** Every block that is live now; a client drops the others. */
-  blocks: z.array(z.string()),
-})
-export type TimelineFollow = z.infer<typeof TimelineFollow>
-
 /** The one contract of every client: the window, the command line, a team's desktops. */
 export const contract = {
   host: {
@@ -237,6 +213,8 @@ export const contract = {
           body: z.string().max(TEXT_LIMIT).optional(),
           priority: Priority.optional(),
           status: GivenStatus.optional(),
+          /** Refused like the status; the next session is of this stage. */
+          stage: Stage.optional(),
         }),
       )
       .output(Ticket),
@@ -334,45 +312,7 @@ export const contract = {
     edit: call.input(SettingsChange.extend(command)).output(Settings),
   },
 
-  timeline: {
-    /** The last `limit` events before `before` (or at the end), or the first `limit` after `after`. */
-    page: call
-      .input(
-        z.object({
-          session: Reference,
-          before: z.int().min(1).optional(),
-          after: z.int().min(0).optional(),
-          limit: z.int().min(1).max(1_000).default(200),
-        }),
-      )
-      .output(TimelinePage),
-    /**
-     * Answers as soon as there is an event after `after` or more of a live block than `live` says the client has,
-     * at the latest after `waitMs`. A client that asks again with what it got loses nothing and gets nothing twice.
-     */
-    follow: call
-      .input(
-        z.object({
-          session: SessionId,
-          after: z.int().min(0),
-          /** Length (UTF-16 code units) that the client has of each live block. */
-          live: z.record(z.string(), z.int().min(0)).default({}),
-          waitMs: z.int().min(0).max(FOLLOW_LIMIT_MS).default(FOLLOW_LIMIT_MS),
-        }),
-      )
-      .output(TimelineFollow),
-    /** A piece of a large text, by UTF-16 code units; the whole when no limit is given. */
-    blob: call
-      .input(
-        z.object({
-          session: SessionId,
-          blob: BlobId,
-          offset: z.int().min(0).default(0),
-          limit: z.int().min(1).optional(),
-        }),
-      )
-      .output(z.object({ text: z.string(), length: z.int().min(0) })),
-  },
+  timeline: timelineCalls,
 
   /** Like `timeline.follow`, for projects, tickets, sessions, open inputs, open requests and agents. Without a cursor: a snapshot. */
   records: {

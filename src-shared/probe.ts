@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { QuestionId, SessionId, TicketKey } from './ids.ts'
 import { FoundThing, Passphrase } from './moving.ts'
 import { KeptFile, ParkedWork } from './parking.ts'
-import { RuntimeName } from './records.ts'
 import { Refusal } from './refusal.ts'
+import { AcpAgent, RuntimeName, RuntimeVersions } from './runtimes.ts'
 
 /** A process by identity: a pid alone may have been given to another process meanwhile. */
 export const ProcessIdentity = z.object({
@@ -35,7 +35,12 @@ const keptWork = {
 /** What the host finds out through an agent, since git and the runtimes are the agents' business. */
 export const Probe = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('remote'), repo: z.string(), branch: z.string().optional() }),
-  z.object({ kind: z.literal('runtimes'), paths: z.record(z.string(), z.string()) }),
+  z.object({
+    kind: z.literal('runtimes'),
+    paths: z.record(z.string(), z.string()),
+    /** Those of the settings. */
+    acpAgents: z.record(z.string(), AcpAgent),
+  }),
   /** Ends every process that carries one of the markers, and verifies it. */
   z.object({ kind: z.literal('reap'), markers: z.array(SessionMarker) }),
   /** Removes a workspace of a session that no agent holds; refused when work in it is not pushed. */
@@ -119,6 +124,8 @@ export const Probe = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('state.remove'),
     runtime: RuntimeName,
+    /** As in a session's. */
+    runtimePath: z.string().nullable(),
     conversations: z.array(z.string()),
     env: z.record(z.string(), z.string()),
   }),
@@ -159,7 +166,10 @@ export const RuntimeReport = z.object({
   loggedIn: z.boolean().nullable(),
   /** How it is logged in, such as `api_key` or `claude.ai`. */
   login: z.string().nullable(),
+  versions: RuntimeVersions,
   problem: Refusal.nullable(),
+  /** What is worth knowing and keeps nothing from working, such as a version newer than the tested ones. */
+  notice: Refusal.nullable(),
 })
 export type RuntimeReport = z.infer<typeof RuntimeReport>
 

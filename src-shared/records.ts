@@ -14,30 +14,11 @@ import {
 } from './ids.ts'
 import { oneLine } from './one-line.ts'
 import { Parked } from './parking.ts'
+import { RuntimeName } from './runtimes.ts'
 
 /** How much a runtime may do without asking. */
 export const PermissionMode = z.enum(['ask', 'edits', 'full'])
 export type PermissionMode = z.infer<typeof PermissionMode>
-
-export const RuntimeName = z.enum(['claude-code'])
-export type RuntimeName = z.infer<typeof RuntimeName>
-
-/** What a runtime can do, as its driver says; asked for instead of its name. */
-export const RuntimeCapabilities = z.object({
-  /** `proven`: the driver shows that the conversation is loaded before anything is delivered. */
-  resume: z.enum(['proven', 'unproven', 'none']),
-  /** Can take a message in the middle of a turn, after the current tool call. */
-  steer: z.boolean(),
-  permissionRequests: z.boolean(),
-  cost: z.boolean(),
-  /** Messages can hold images. */
-  images: z.boolean(),
-})
-export type RuntimeCapabilities = z.infer<typeof RuntimeCapabilities>
-
-/** A runtime that this Ballet has a driver for. */
-export const Runtime = z.object({ runtime: RuntimeName, capabilities: RuntimeCapabilities })
-export type Runtime = z.infer<typeof Runtime>
 
 export const Stage = z.string().regex(/^[a-z][a-z0-9-]{0,39}$/)
 export type Stage = z.infer<typeof Stage>
@@ -163,6 +144,16 @@ const projectSource = z
     if (problem !== null) context.addIssue({ code: 'custom', message: problem })
   })
 
+/** What of a stage is not as the project has it. Model and arguments of the project are those of its runtime only. */
+export const StageSettings = z.object({
+  runtime: RuntimeName.optional(),
+  model: z.string().trim().min(1).max(200).optional(),
+  runtimeArgs: z.array(z.string().max(2_000)).max(50).optional(),
+  /** Added to the project's own words. */
+  skill: z.string().trim().min(1).max(50_000).optional(),
+})
+export type StageSettings = z.infer<typeof StageSettings>
+
 /** What a person sets of a project. */
 export const ProjectSettings = z.object({
   name: z.string().overwrite(oneLine).min(1, 'a project needs a name').max(80),
@@ -179,6 +170,8 @@ export const ProjectSettings = z.object({
   /** A shell command that prepares a fresh workspace. */
   setup: z.string().trim().min(1).max(10_000).optional(),
   setupLimit: setupLimit.default('10m'),
+  /** What is different in a stage; a stage that is not here is as the project is. */
+  stages: z.record(Stage, StageSettings).default({}),
   env: z.record(environmentName, z.string().max(32_768)).default({}),
   window: Duration.default('10m'),
   /**
@@ -256,7 +249,7 @@ export const Session = z.object({
   /** What Ballet pushed last to the branch; absent while the branch is not on the remote. */
   pushedCommit: z.string().optional(),
   /** What a person asked for and is not done yet. */
-  pending: z.enum(['interrupt', 'stop', 'finish']).optional(),
+  pending: z.enum(['interrupt', 'stop', 'finish', 'continue']).optional(),
   workspace: z.string().nullable(),
   /** Its own online window; null: the project's. */
   window: Duration.nullable(),

@@ -1,5 +1,11 @@
 import { z } from 'zod'
-import { NotificationKind, RuntimeName } from './records.ts'
+import { NotificationKind } from './records.ts'
+import { AcpAgent, AcpAgentName, RuntimeName } from './runtimes.ts'
+
+/** A `RuntimeName` as the key of a record that need not have them all. */
+const RuntimeKey = z.string().refine((name) => RuntimeName.safeParse(name).success, {
+  error: 'not the name of a runtime: claude-code, opencode, codex, or acp:<name of an agent>',
+})
 
 export const Theme = z.enum(['system', 'light', 'dark'])
 export type Theme = z.infer<typeof Theme>
@@ -20,7 +26,9 @@ export const Settings = z.object({
   /** How many agents the fleet has. */
   agents: z.int().min(1).max(32).default(3),
   /** Absolute paths of runtimes that are not to be looked for. */
-  runtimePaths: z.partialRecord(RuntimeName, z.string()).default({}),
+  runtimePaths: z.record(RuntimeKey, z.string()).default({}),
+  /** More agents of the Agent Client Protocol, by name; one with the name of a preset takes its place. */
+  acpAgents: z.record(AcpAgentName, AcpAgent).default({}),
   /** Read when the host starts: names of environment variables that reach git, setup commands and runtimes besides the usual ones. */
   passEnv: z.array(z.string()).default([]),
   theme: Theme.default('system'),
@@ -42,8 +50,8 @@ export const SettingsChange = z.object({
   agents: Settings.shape.agents.unwrap().optional(),
   /** By runtime; null: it is looked for again. */
   runtimePaths: z
-    .partialRecord(
-      RuntimeName,
+    .record(
+      RuntimeKey,
       z
         .string()
         .regex(/^(\/|[A-Za-z]:[\\/]|\\\\)/, 'not an absolute path')
@@ -51,6 +59,8 @@ export const SettingsChange = z.object({
         .nullable(),
     )
     .optional(),
+  /** By name; null takes one away. The others stay. */
+  acpAgents: z.record(AcpAgentName, AcpAgent.nullable()).optional(),
   /** The whole list. */
   passEnv: z
     .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of an environment variable'))

@@ -12,6 +12,7 @@ import {
   ToolKind,
   Usage,
 } from './records.ts'
+import { RuntimeName } from './runtimes.ts'
 
 /** A larger text of an event is cut here and kept whole in a blob. */
 export const INLINE_LIMIT_BYTES = 16 * 1024
@@ -164,6 +165,16 @@ export const coreEventBodies = [
     from: SessionState.nullable(),
     to: SessionState,
     reason: z.string(),
+  }),
+  /** From here on another runtime or model goes on, in a new conversation. The old runtime keeps the old one. */
+  z.object({
+    kind: kind('runtime.changed'),
+    ...place,
+    from: RuntimeName,
+    to: RuntimeName,
+    model: z.string().nullable(),
+    /** The runtime's own id of the old conversation; null when there was none. */
+    conversation: z.string().nullable(),
   }),
   /**
    * An input is in the queue with this text. The same input again: it came back to the queue, or a person changed it

@@ -95,7 +95,12 @@ async function findStates(
   drivers: Drivers,
   env: Readonly<Record<string, string>>,
 ): Promise<FoundThing[]> {
-  const place = { cwd: join(dataDir, WORKSPACES_FOLDER), env: { ...env } }
+  const place = {
+    cwd: join(dataDir, WORKSPACES_FOLDER),
+    env: { ...env },
+    executable: null,
+    scratchDir: join(dataDir, 'scratch'),
+  }
   const found: FoundThing[] = []
   for (const driver of Object.values(drivers)) {
     for (const each of (await driver.state?.list(place)) ?? []) {

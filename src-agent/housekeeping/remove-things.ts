@@ -64,7 +64,12 @@ async function remove(thing: FoundThing, parts: Parts): Promise<void> {
       }
       return rm(thing.path, { force: true })
     case 'state': {
-      const place = { cwd: join(dataDir, WORKSPACES_FOLDER), env: { ...parts.git.env } }
+      const place = {
+        cwd: join(dataDir, WORKSPACES_FOLDER),
+        env: { ...parts.git.env },
+        executable: null,
+        scratchDir: join(dataDir, 'scratch'),
+      }
       for (const driver of Object.values(parts.drivers)) {
         const all = (await driver.state?.list(place)) ?? []
         const isThere = all.some(({ conversation }) => conversation === thing.owner)

@@ -213,7 +213,10 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     const driver = createClaudeCodeDriver()
     const conversation = '7f3b0f0e-8d2f-4a5e-9f65-0d0c7f6c1a2b'
     const config = join(folder, 'config')
-    const place = { cwd: scene.work, env: { CLAUDE_CONFIG_DIR: config } }
+    const place = {
+      ...{ cwd: scene.work, env: { CLAUDE_CONFIG_DIR: config } },
+      ...{ executable: null, scratchDir: join(folder, 'scratch') },
+    }
     const project = join(config, 'projects', slugOf(scene.work))
     await mkdir(project, { recursive: true })
     const line = () => `${JSON.stringify({ text: randomBytes(500).toString('base64') })}\n`

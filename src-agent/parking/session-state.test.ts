@@ -34,7 +34,8 @@ const planIn = async (machine: string) => {
   await mkdir(cwd, { recursive: true })
   const env = { CLAUDE_CONFIG_DIR: join(root, machine, 'config') }
   return {
-    ...{ conversation: CONVERSATION, place: { cwd, env }, key },
+    ...{ conversation: CONVERSATION, key },
+    place: { cwd, env, executable: null, scratchDir: join(root, machine, 'driver') },
     ...{ file: join(root, 'state.sealed'), scratch: join(root, machine, 'scratch') },
   }
 }

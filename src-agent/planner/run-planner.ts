@@ -76,7 +76,7 @@ async function plan(
   if (sources.status === 'rejected') throw sources.reason
   const gathered = sources.value
   if (gathered.files === 0) return undecided(nothingToRead(gathered))
-  const { text, costUsd } = await driver.readOnlyRun({
+  const { text, costUsd } = await readOnlyRunOf(driver)({
     cwd: root,
     settingsFile: join(probe.folder, SETTINGS_FILE),
     executable: found.value,
@@ -89,6 +89,15 @@ async function plan(
     signal: options.signal,
   })
   return { ...(await withTexts(readAnswer(text), root, gathered)), costUsd }
+}
+
+function readOnlyRunOf(driver: Driver): NonNullable<Driver['readOnlyRun']> {
+  if (driver.readOnlyRun !== undefined) return driver.readOnlyRun.bind(driver)
+  throw new BalletError({
+    code: 'planner.unsupported',
+    message: `${driver.runtime} cannot run as the planner: it has no run that only reads.`,
+    hint: 'Choose another runtime for the planner in the settings.',
+  })
 }
 
 function driverOf({ runtime, costLimitUsd }: PlannerProbe, drivers: Drivers): Driver {

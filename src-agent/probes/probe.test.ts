@@ -85,17 +85,19 @@ describe('the probe of a remote', () => {
 
 it('the probe of runtimes finds git and asks the drivers', async () => {
   sample = await makeSample()
-  expect(await probe({ kind: 'runtimes', paths: {} })).toMatchObject({
+  expect(await probe({ kind: 'runtimes', paths: {}, acpAgents: {} })).toMatchObject({
     finding: {
       git: {
         path: expect.stringMatching(/git$/),
         version: expect.stringMatching(/^\d+\.\d+/),
       },
-      runtimes: [{ runtime: 'claude-code', version: '1.0.0', problem: null }],
+      runtimes: expect.arrayContaining([
+        expect.objectContaining({ runtime: 'claude-code', version: '1.0.0', problem: null }),
+      ]),
     },
   })
   sample.env.PATH = join(sample.folder, 'nothing')
-  expect(await probe({ kind: 'runtimes', paths: {} })).toMatchObject({
+  expect(await probe({ kind: 'runtimes', paths: {}, acpAgents: {} })).toMatchObject({
     finding: { git: { path: null, version: null } },
   })
 })

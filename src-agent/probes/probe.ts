@@ -66,7 +66,12 @@ async function removeStates(
   drivers: Drivers,
   probe: Extract<Probe, { kind: 'state.remove' }>,
 ): Promise<number> {
-  const place = { cwd: join(dataDir, WORKSPACES_FOLDER), env: sessionEnvironment(env, probe.env) }
+  const place = {
+    cwd: join(dataDir, WORKSPACES_FOLDER),
+    env: sessionEnvironment(env, probe.env),
+    executable: probe.runtimePath,
+    scratchDir: join(dataDir, 'scratch'),
+  }
   let files = 0
   for (const conversation of probe.conversations) {
     files += (await drivers[probe.runtime]?.state?.remove(conversation, place)) ?? 0
@@ -100,7 +105,11 @@ async function find(
     case 'remote':
       return probeRemote(git, dataDir, probe, { limitMs, signal })
     case 'runtimes':
-      return probeRuntimes(git, drivers, { paths: probe.paths, cwd: dataDir })
+      return probeRuntimes(git, drivers, {
+        paths: probe.paths,
+        acpAgents: probe.acpAgents,
+        cwd: dataDir,
+      })
     case 'reap': {
       const ended = await Promise.all([
         endTree(probe.markers, { limitMs, freezesOldest: true }),

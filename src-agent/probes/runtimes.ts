@@ -1,19 +1,41 @@
 import { access, constants } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
 import type { ProbeFinding, RuntimeReport } from '../../src-shared/agent-wire.ts'
-import { RuntimeName } from '../../src-shared/records.ts'
+import {
+  ACP_PRESETS,
+  type AcpAgent,
+  acpAgentOf,
+  OwnRuntime,
+  RuntimeName,
+} from '../../src-shared/runtimes.ts'
 import type { Git } from '../git/run.ts'
-import type { Drivers } from '../runtimes/registry.ts'
+import type { Driver } from '../runtimes/driver.ts'
+import { type Drivers, driverOf } from '../runtimes/registry.ts'
+
+export type RuntimesToFind = {
+  /** By runtime. */
+  paths: Readonly<Record<string, string>>
+  /** Those of the settings, by name. */
+  acpAgents: Readonly<Record<string, AcpAgent>>
+  cwd: string
+}
 
 /** git and every runtime of this machine, with what keeps one from working. */
 export async function probeRuntimes(
   git: Git,
   drivers: Drivers,
-  { paths, cwd }: { paths: Readonly<Record<string, string>>; cwd: string },
+  { paths, acpAgents, cwd }: RuntimesToFind,
 ): Promise<ProbeFinding> {
   const [found, ...runtimes] = await Promise.all([
     findGit(git, cwd),
-    ...RuntimeName.options.map((name) => findRuntime(name, drivers, paths[name] ?? null, git.env)),
+    ...namesOf(acpAgents).map((name) =>
+      findRuntime(
+        name,
+        driverOf(drivers, name, acpAgentOf(name, acpAgents)),
+        paths[name] ?? null,
+        git.env,
+      ),
+    ),
   ])
   return { kind: 'runtimes', git: found, runtimes }
 }
@@ -29,19 +51,26 @@ async function findGit(git: Git, cwd: string) {
   }
 }
 
+function namesOf(acpAgents: RuntimesToFind['acpAgents']): RuntimeName[] {
+  const names = new Set([...Object.keys(ACP_PRESETS), ...Object.keys(acpAgents)])
+  return [...OwnRuntime.options, ...[...names].map((name) => RuntimeName.parse(`acp:${name}`))]
+}
+
 async function findRuntime(
   name: RuntimeName,
-  drivers: Drivers,
+  driver: Driver | undefined,
   path: string | null,
   env: Readonly<Record<string, string>>,
 ): Promise<RuntimeReport> {
-  const driver = drivers[name]
   if (driver !== undefined) return driver.find({ path, env })
   const problem = {
     code: 'runtime.no-driver',
     message: `This build of Ballet cannot drive ${name}.`,
   }
-  return { runtime: name, path: null, version: null, loggedIn: null, login: null, problem }
+  return {
+    ...{ runtime: name, path: null, version: null, loggedIn: null, login: null },
+    ...{ versions: { minimum: null, tested: [] }, problem, notice: null },
+  }
 }
 
 async function findOnPath(

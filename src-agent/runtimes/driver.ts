@@ -10,12 +10,12 @@ import type {
   SessionMarker,
 } from '../../src-shared/agent-wire.ts'
 import type { DeliveryId, Instant, RequestId } from '../../src-shared/ids.ts'
+import type { PermissionMode, Usage } from '../../src-shared/records.ts'
 import type {
-  PermissionMode,
   RuntimeCapabilities,
   RuntimeName,
-  Usage,
-} from '../../src-shared/records.ts'
+  RuntimeVersions,
+} from '../../src-shared/runtimes.ts'
 import type { AgentEventBody, LiveBlock, TurnEndReason } from '../../src-shared/timeline.ts'
 
 export type DriverCapabilities = RuntimeCapabilities
@@ -165,9 +165,14 @@ export type ReadOnlyRun = {
 export type ReadOnlyAnswer = { text: string; costUsd: number }
 
 /** Where a runtime runs, or would run. */
-export type RuntimePlace = Pick<DriverSpec, 'cwd' | 'env'>
+export type RuntimePlace = Pick<DriverSpec, 'cwd' | 'env'> & {
+  /** The program, as the settings or the session name it; looked for when null. */
+  executable: string | null
+  /** A folder for files on the way, of this work alone; the caller removes it. */
+  scratchDir: string
+}
 
-/** A file of a runtime's own record of a conversation. */
+/** A file of a runtime's own record of a conversation, or one that a driver wrote of it into `scratchDir`. */
 export type StateFile = {
   /** Absolute. */
   path: string
@@ -211,16 +216,17 @@ export type Driver = {
   /** Missing: the conversations of this runtime cannot be moved. */
   readonly state?: SessionStateFiles
   readonly capabilities: DriverCapabilities
+  readonly versions: RuntimeVersions
   /** Looks for the program (the given path, PATH, usual places), its version and its login. Never throws for what it finds. */
   find(options: {
     path: string | null
     env: Readonly<Record<string, string>>
   }): Promise<RuntimeReport>
   /**
-   * Rejects with `BalletError`, code `runtime.…`, also when it is aborted. What carries the marker is the caller's to
-   * end, whatever comes of it.
+   * Missing where the capabilities have no `planner`. Rejects with `BalletError`, code `runtime.…`, also when it is
+   * aborted. What carries the marker is the caller's to end, whatever comes of it.
    */
-  readOnlyRun(run: ReadOnlyRun): Promise<ReadOnlyAnswer>
+  readOnlyRun?(run: ReadOnlyRun): Promise<ReadOnlyAnswer>
   /** Resolves when the runtime takes its first message. Rejects with `BalletError`, code `runtime.…`; nothing is left running. */
   start(spec: DriverSpec, onSignal: (signal: DriverSignal) => void): Promise<RuntimeSession>
   resume(

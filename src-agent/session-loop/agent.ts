@@ -14,7 +14,7 @@ import { writeSpool } from '../port/spool.ts'
 import { within } from '../port/within.ts'
 import { runProbe } from '../probes/probe.ts'
 import type { Driver } from '../runtimes/driver.ts'
-import type { Drivers } from '../runtimes/registry.ts'
+import { type Drivers, driverOf } from '../runtimes/registry.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { type Heartbeat, startHeartbeat } from './heartbeat.ts'
 import { SessionLoop } from './session-loop.ts'
@@ -51,8 +51,8 @@ export class Agent {
     const { channel, own } = options
     channel.onMessage((message) => this.#receive(message))
     const runtimes = Object.values(options.drivers).map((driver: Driver) => {
-      const { runtime, capabilities } = driver
-      return { runtime, capabilities }
+      const { runtime, capabilities, versions } = driver
+      return { runtime, capabilities, versions }
     })
     this.#send({ type: 'hello', wire: AGENT_WIRE_VERSION, process: own, runtimes })
   }
@@ -208,7 +208,7 @@ export class Agent {
     if (this.#leases.has(spec.lease)) return
     const held: Held = { loop: null, outgoing: this.#outgoingOf(spec.lease, () => held.loop) }
     this.#leases.set(spec.lease, held)
-    const driver = drivers[spec.runtime]
+    const driver = driverOf(drivers, spec.runtime, spec.acp)
     if (this.#current !== null || driver === undefined) {
       const refusal =
         driver === undefined

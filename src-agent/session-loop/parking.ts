@@ -209,7 +209,12 @@ export class Parking {
         version,
         {
           ...{ conversation, file: sealed, key: keyOf(this.#order) },
-          place: { cwd: plan.workspaceDir, env },
+          place: {
+            cwd: plan.workspaceDir,
+            env,
+            executable: spec.runtimePath,
+            scratchDir: join(scratchDir, 'capture'),
+          },
           scratch: join(scratchDir, 'state'),
         },
         signal,

@@ -31,7 +31,9 @@ export class RecordingDriver implements Driver {
     permissionRequests: true,
     cost: true,
     images: false,
+    ...{ moves: true, mcp: true, usage: true, planner: true },
   } as const
+  readonly versions = { minimum: null, tested: ['1.0.0'] }
   /** What was asked, in order: `start`, `resume`, `send <text>`, `interrupt`, `stop`. */
   readonly asked: string[] = []
   readonly specs: DriverSpec[] = []
@@ -56,7 +58,9 @@ export class RecordingDriver implements Driver {
       version: '1.0.0',
       loggedIn: true,
       login: null,
+      versions: this.versions,
       problem: null,
+      notice: null,
       ...this.report,
     }
   }

@@ -24,7 +24,12 @@ export async function restoreConversation(context: LoopContext, driver: Driver):
         if (file === null) throw notAmongFiles()
         return restoreSessionState(driver, {
           ...{ conversation: state.conversation, file, key: keyOf(parked) },
-          place: { cwd: plan.workspaceDir, env },
+          place: {
+            cwd: plan.workspaceDir,
+            env,
+            executable: spec.runtimePath,
+            scratchDir: join(scratchDir, 'restore'),
+          },
           scratch: join(scratchDir, 'state'),
         })
       },

@@ -2,12 +2,8 @@ import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import type { ProjectChange } from '../../src-shared/contract.ts'
 import { Reference } from '../../src-shared/ids.ts'
-import {
-  NotificationKind,
-  PermissionMode,
-  ProjectSettings,
-  RuntimeName,
-} from '../../src-shared/records.ts'
+import { NotificationKind, PermissionMode, ProjectSettings } from '../../src-shared/records.ts'
+import { RuntimeName } from '../../src-shared/runtimes.ts'
 import { type Context, textOfFile } from '../context.ts'
 import type { CommandRunner } from '../program.ts'
 import {
@@ -19,6 +15,8 @@ import {
   parsedNames,
   parsedNumber,
 } from '../values.ts'
+
+const RUNTIME = 'the coding agent: claude-code, opencode, codex, or acp:<name of an agent>'
 
 type AddOptions = {
   name: string
@@ -74,8 +72,8 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
       parsed(shape.branch.unwrap()),
     )
     .addOption(
-      new Option('--runtime <runtime>', 'the coding agent')
-        .choices(RuntimeName.options)
+      new Option('--runtime <runtime>', RUNTIME)
+        .argParser(parsed(RuntimeName))
         .default('claude-code'),
     )
     .addOption(
@@ -161,7 +159,7 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
       "the branch that work starts from; empty for the remote's default branch",
       orNothing(shape.branch.unwrap()),
     )
-    .addOption(new Option('--runtime <runtime>', 'the coding agent').choices(RuntimeName.options))
+    .option('--runtime <runtime>', RUNTIME, parsed(RuntimeName))
     .addOption(new Option('--permission <mode>', PERMISSION).choices(PermissionMode.options))
     .option(
       '--model <model>',

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { RuntimeName } from '../../src-shared/records.ts'
+import { OwnRuntime, RuntimeName } from '../../src-shared/runtimes.ts'
 import { type Settings, SettingsChange } from '../../src-shared/settings.ts'
 import { describeIssues, UsageError } from '../failures.ts'
 import { plainText } from '../plain-text.ts'
@@ -111,10 +111,9 @@ function describe(settings: Settings): string[] {
     ['planner.model', plainText(planner.model ?? '')],
     ['planner.limitSeconds', String(planner.limitSeconds)],
     ['planner.costLimitUsd', String(planner.costLimitUsd)],
-    ...RuntimeName.options.map((name): [string, string] => [
-      `runtimePaths.${name}`,
-      plainText(runtimePaths[name] ?? ''),
-    ]),
+    ...[...new Set([...OwnRuntime.options, ...Object.keys(runtimePaths)])].map(
+      (name): [string, string] => [`runtimePaths.${name}`, plainText(runtimePaths[name] ?? '')],
+    ),
   ])
 }
 

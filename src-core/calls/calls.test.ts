@@ -355,7 +355,9 @@ test('the host tells of itself, of runtimes and of problems', async () => {
         version: null,
         loggedIn: null,
         login: null,
+        versions: { minimum: null, tested: [] },
         problem: { code: 'runtime.not-found', message: 'No claude.', hint: 'Install it.' },
+        notice: null,
       },
     ],
   })
@@ -374,6 +376,7 @@ function sampleDemo() {
         permission: 'full' as const,
         runtimeArgs: [],
         setupLimit: '10m',
+        stages: {},
         env: { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port++}` },
         window: '10m',
         sources: [],

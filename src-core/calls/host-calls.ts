@@ -4,7 +4,7 @@ import { ProjectSettings, Session } from '../../src-shared/records.ts'
 import { accept, BalletError, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import { type Receipt, receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
-import { NO_GIT } from '../host/examine.ts'
+import { NO_GIT, runtimesProbe } from '../host/examine.ts'
 import { RUNTIMES_PROBE_MS } from '../limits.ts'
 import { type CallContext, gone } from './context.ts'
 import { housekeepingCalls } from './housekeeping-calls.ts'
@@ -42,7 +42,7 @@ function hostInfo({ ports, fleet, startedAt }: CallContext): z.infer<typeof Host
 async function doctor(context: CallContext): Promise<z.infer<typeof DoctorReport>> {
   const { ports, fleet, problems } = context
   const [found, storage, freeBytes] = await Promise.all([
-    fleet.ask({ kind: 'runtimes', paths: ports.settings.current.runtimePaths }, RUNTIMES_PROBE_MS),
+    fleet.ask(runtimesProbe(ports.settings.current), RUNTIMES_PROBE_MS),
     ports.storage.info(),
     ports.host.freeBytes(),
   ])

@@ -2,6 +2,7 @@ import { accept } from '../../src-shared/refusal.ts'
 import { PlannerSettings, Settings, type SettingsChange } from '../../src-shared/settings.ts'
 import { receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
+import { merged } from '../decide/merged.ts'
 import type { CallContext } from './context.ts'
 
 export function settingsCalls({
@@ -30,11 +31,8 @@ export function settingsCalls({
 }
 
 function differing(current: Settings, change: SettingsChange): Partial<Settings> {
-  const { agents, theme, passEnv, runtimePaths, planner, notify } = change
+  const { agents, theme, passEnv, runtimePaths, acpAgents, planner, notify } = change
   const { drainGraceSeconds, answerUndo } = change
-  const paths = Object.entries({ ...current.runtimePaths, ...runtimePaths }).filter(
-    ([, path]) => path !== null,
-  )
   return {
     ...(agents === undefined ? {} : { agents }),
     ...(theme === undefined ? {} : { theme }),
@@ -43,7 +41,10 @@ function differing(current: Settings, change: SettingsChange): Partial<Settings>
     ...(notify === undefined ? {} : { notify: [...new Set(notify)] }),
     ...(drainGraceSeconds === undefined ? {} : { drainGraceSeconds }),
     ...(answerUndo === undefined ? {} : { answerUndo }),
-    ...(runtimePaths === undefined ? {} : { runtimePaths: Object.fromEntries(paths) }),
+    ...(runtimePaths === undefined
+      ? {}
+      : { runtimePaths: merged(current.runtimePaths, runtimePaths) }),
+    ...(acpAgents === undefined ? {} : { acpAgents: merged(current.acpAgents, acpAgents) }),
   }
 }
 

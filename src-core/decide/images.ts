@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import type { BlobText } from '../../src-shared/agent-wire.ts'
 import { IMAGE_LIMITS, type SentImage } from '../../src-shared/contract.ts'
 import { BlobId } from '../../src-shared/ids.ts'
-import type { InputImage, RuntimeCapabilities } from '../../src-shared/records.ts'
+import type { InputImage } from '../../src-shared/records.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { RuntimeCapabilities } from '../../src-shared/runtimes.ts'
 import type { SessionRow } from '../storage/rows.ts'
 
 /** An image as an input names it, and the blob that keeps it. */

@@ -1,6 +1,7 @@
 import type { InputId, Instant, LeaseId } from '../../src-shared/ids.ts'
-import type { InputState, RuntimeCapabilities } from '../../src-shared/records.ts'
+import type { InputState } from '../../src-shared/records.ts'
 import { accept, assertNever, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { RuntimeCapabilities } from '../../src-shared/runtimes.ts'
 import type { Ids } from '../ports.ts'
 import type { InputRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'

@@ -6,6 +6,7 @@ import type { Ids } from '../ports.ts'
 import { viewRepo } from '../project/views.ts'
 import type { ProjectRow, SessionRow, TicketRow } from '../storage/rows.ts'
 import { changeOf, type Decision, MIRROR_REMOVE } from './change.ts'
+import { merged } from './merged.ts'
 import { folded } from './references.ts'
 import { isOver } from './session-states.ts'
 
@@ -59,6 +60,7 @@ const rowOf = (settings: ProjectSettings, branch: string) => ({
   runtimeArgs: settings.runtimeArgs,
   setup: settings.setup ?? null,
   setupLimit: settings.setupLimit,
+  stages: settings.stages,
   env: settings.env,
   window: settings.window,
   maxSessions: settings.maxSessions ?? null,
@@ -172,17 +174,15 @@ export function editProject(
   const free = checkProjectEdit(state, change)
   if (!free.ok) return free
   const { project, tickets, sessions } = state
-  const { env, branch: _, repo, ...given } = change
-  const variables = { ...project.env, ...env }
+  const { env, stages, branch: _, repo, ...given } = change
   const row: ProjectRow = {
     ...project,
     ...definedOf(given),
     // As it is shown, without its password, it is the same one.
     ...(repo === undefined || !isElsewhere(project, change) ? {} : { repo }),
     branch: branch ?? project.branch,
-    env: Object.fromEntries(
-      Object.entries(variables).filter((entry): entry is [string, string] => entry[1] !== null),
-    ),
+    env: merged(project.env, env),
+    stages: merged(project.stages, stages),
   }
   const isNamed = row.name !== project.name
   const isMoved = isElsewhere(project, change)

@@ -1,6 +1,7 @@
 import { InputId, type Instant, type LeaseId } from '../../src-shared/ids.ts'
-import type { InputKind, RuntimeCapabilities } from '../../src-shared/records.ts'
+import type { InputKind } from '../../src-shared/records.ts'
 import { accept, assertNever, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { RuntimeCapabilities } from '../../src-shared/runtimes.ts'
 import type { Ids } from '../ports.ts'
 import type { InputRow, SessionRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'

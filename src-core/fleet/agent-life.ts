@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { AGENT_WIRE_VERSION, FromAgent, type ToAgent } from '../../src-shared/agent-wire.ts'
 import type { AgentId } from '../../src-shared/ids.ts'
-import type { Runtime } from '../../src-shared/records.ts'
+import type { Runtime } from '../../src-shared/runtimes.ts'
 import { HEARTBEAT_MS, HELLO_MS, KILL_MS, LAST_WORDS_MS, SILENCE_MS } from '../limits.ts'
 import type { AgentProcess, CorePorts } from '../ports.ts'
 

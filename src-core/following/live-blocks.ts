@@ -1,5 +1,5 @@
-import type { LiveUpdate } from '../../src-shared/contract.ts'
 import type { LiveBlock, TimelineEvent } from '../../src-shared/timeline.ts'
+import type { LiveUpdate } from '../../src-shared/timeline-calls.ts'
 
 /** A block grows no further (UTF-16 code units): its finished event brings the whole. */
 const LIMIT = 2_000_000

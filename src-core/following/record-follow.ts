@@ -8,8 +8,8 @@ import {
   SessionId,
   TicketId,
 } from '../../src-shared/ids.ts'
-import type { RuntimeName } from '../../src-shared/records.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
+import type { RuntimeName } from '../../src-shared/runtimes.ts'
 import type { Committed } from '../commit/committer.ts'
 import type { Clock } from '../ports.ts'
 import type { ViewJoins } from '../project/view-joins.ts'

@@ -2,7 +2,12 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
-import { AGENT_WIRE_VERSION, FromAgent, type ProbeFinding } from '../../src-shared/agent-wire.ts'
+import {
+  AGENT_WIRE_VERSION,
+  FromAgent,
+  type Probe,
+  type ProbeFinding,
+} from '../../src-shared/agent-wire.ts'
 import type { MachineReport } from '../../src-shared/headless-host.ts'
 import { AgentId } from '../../src-shared/ids.ts'
 import { accept, BalletError, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
@@ -54,7 +59,7 @@ export async function examine({
     askAgent(launcher, {
       dataDir: place,
       env: selectEnvironment(env, settings.passEnv),
-      paths: settings.runtimePaths,
+      settings,
     }),
     lookAtDatabase(folder, isThere === true).catch(keep),
     readLoginShellEnvironment({ env, execPath: process.execPath }),
@@ -136,10 +141,18 @@ async function lookAtDatabase(
   }
 }
 
-type Asked = { dataDir: string; env: Record<string, string>; paths: Record<string, string> }
+/** What is asked of an agent about git and the runtimes. */
+export function runtimesProbe({
+  runtimePaths: paths,
+  acpAgents,
+}: Settings): Extract<Probe, { kind: 'runtimes' }> {
+  return { kind: 'runtimes', paths, acpAgents }
+}
+
+type Asked = { dataDir: string; env: Record<string, string>; settings: Settings }
 
 /** Starts an agent, has it look for git and the runtimes, and ends it. */
-function askAgent(launcher: Launcher, { dataDir, env, paths }: Asked): Promise<Result<Found>> {
+function askAgent(launcher: Launcher, { dataDir, env, settings }: Asked): Promise<Result<Found>> {
   const id = 'doctor'
   return new Promise((resolve) => {
     const agent = AgentId.parse('agent-1')
@@ -163,7 +176,7 @@ function askAgent(launcher: Launcher, { dataDir, env, paths }: Asked): Promise<R
     started.channel.onMessage((raw) => {
       const { data: message } = FromAgent.safeParse(raw)
       if (message?.type === 'hello') {
-        const probe = { kind: 'runtimes', paths } as const
+        const probe = runtimesProbe(settings)
         started.channel.send({ type: 'probe', id, probe, limitMs: RUNTIMES_PROBE_MS })
       }
       if (message?.type !== 'probe.found' || message.id !== id) return

@@ -30,12 +30,12 @@ import {
   Priority,
   Progress,
   RequestState,
-  RuntimeName,
   Stage,
   StageOutcome,
   ToolKind,
   Usage,
 } from '../../src-shared/records.ts'
+import { RuntimeName } from '../../src-shared/runtimes.ts'
 
 /** Grows when an older Ballet could not read what is written. */
 export const EXPORT_VERSION = 1

@@ -162,7 +162,10 @@ async function removeStates(
     const project: ProjectRow | undefined = await ports.storage.row('project', projectId)
     const env = { ...project?.env }
     const found = await fleet.ask(
-      { kind: 'state.remove', runtime, conversations: [conversation], env },
+      {
+        ...{ kind: 'state.remove', runtime, conversations: [conversation], env },
+        runtimePath: ports.settings.current.runtimePaths[runtime] ?? null,
+      },
       REMOVE_PROBE_MS,
     )
     if (!found.ok) return found

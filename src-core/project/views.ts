@@ -32,6 +32,7 @@ export function viewProject(row: ProjectRow): Project {
     runtimeArgs: [...row.runtimeArgs],
     ...(row.setup === null ? {} : { setup: row.setup }),
     setupLimit: row.setupLimit,
+    stages: { ...row.stages },
     window: row.window,
     ...(row.maxSessions === null ? {} : { maxSessions: row.maxSessions }),
     sources: [...row.sources],

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { InputId } from '../../src-shared/ids.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
+import { SAMPLE_VERSIONS } from '../testing/fake-agent.ts'
 import { refusalOf, startTestCore, type TestCore, withTicket } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
 import {
@@ -258,11 +259,12 @@ test('a runtime that takes neither is given neither', async () => {
     permissionRequests: true,
     cost: true,
     images: false,
+    ...{ moves: true, mcp: true, usage: true, planner: true },
   } as const
   const core = await startTestCore({ capabilities })
   const { ticket } = await working(core)
   expect((await core.client.host.info()).runtimes).toEqual([
-    { runtime: 'claude-code', capabilities },
+    { runtime: 'claude-code', capabilities, versions: SAMPLE_VERSIONS },
   ])
   const { sessions } = core.client
   expect(await sessions.send({ ref: ticket.key, text: 'left', steer: true })).toMatchObject({

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { OpenDelivery, SessionSpec } from '../../src-shared/agent-wire.ts'
 import { parseDuration } from '../../src-shared/duration.ts'
 import type { DeliveryId } from '../../src-shared/ids.ts'
+import { acpAgentOf } from '../../src-shared/runtimes.ts'
 import type { Settings } from '../../src-shared/settings.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
@@ -52,6 +53,7 @@ export function buildSpec(
         : { command: project.setup, limitMs: setupLimit(project.setupLimit) },
     runtime: session.runtime,
     runtimePath: settings.runtimePaths[session.runtime] ?? null,
+    acp: acpAgentOf(session.runtime, settings.acpAgents),
     model: session.model,
     runtimeArgs: [...project.runtimeArgs],
     env: { ...project.env },

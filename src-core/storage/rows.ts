@@ -32,14 +32,15 @@ import type {
   PermissionMode,
   Progress,
   RequestState,
-  RuntimeName,
   SessionState,
   Stage,
   StageOutcome,
+  StageSettings,
   TicketStatus,
   ToolKind,
   Usage,
 } from '../../src-shared/records.ts'
+import type { RuntimeName } from '../../src-shared/runtimes.ts'
 
 export type ProjectRow = {
   id: ProjectId
@@ -53,6 +54,7 @@ export type ProjectRow = {
   runtimeArgs: readonly string[]
   setup: string | null
   setupLimit: string
+  stages: Readonly<Record<Stage, StageSettings>>
   env: Readonly<Record<string, string>>
   window: string
   maxSessions: number | null

@@ -57,6 +57,7 @@ export const projectRow = (parts: Partial<ProjectRow> = {}): ProjectRow => ({
   runtimeArgs: ['--verbose', "it's"],
   setup: null,
   setupLimit: '10m',
+  stages: {},
   env: { TOKEN: 'a "quoted" value' },
   window: '10m',
   maxSessions: null,

@@ -13,8 +13,8 @@ import {
 import type { Channel } from '../../src-shared/channel.ts'
 import type { AgentId, RequestId } from '../../src-shared/ids.ts'
 import type { ParkedWork } from '../../src-shared/parking.ts'
-import type { RuntimeCapabilities } from '../../src-shared/records.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
+import type { RuntimeCapabilities } from '../../src-shared/runtimes.ts'
 import type { AgentProcess, Clock, Launcher } from '../ports.ts'
 import { linkedChannel } from './linked-channel.ts'
 import { until } from './until.ts'
@@ -99,7 +99,9 @@ export class FakeAgent {
       type: 'hello',
       wire: AGENT_WIRE_VERSION,
       process: { pid: 4_000, startTime: '1' },
-      runtimes: [{ runtime: 'claude-code', capabilities: this.capabilities }],
+      runtimes: [
+        { runtime: 'claude-code', capabilities: this.capabilities, versions: SAMPLE_VERSIONS },
+      ],
     })
   }
 
@@ -254,6 +256,7 @@ export class FakeLauncher implements Launcher {
     permissionRequests: true,
     cost: true,
     images: true,
+    ...{ moves: true, mcp: true, usage: true, planner: true },
   }
   readonly #clock: Clock
 
@@ -301,6 +304,8 @@ export class FakeLauncher implements Launcher {
   }
 }
 
+export const SAMPLE_VERSIONS = { minimum: '2.1.197', tested: ['2.1.332'] }
+
 export const answerProbe: ProbeAnswer = (probe) => {
   switch (probe.kind) {
     case 'remote':
@@ -316,7 +321,9 @@ export const answerProbe: ProbeAnswer = (probe) => {
             version: '2.1.332',
             loggedIn: true,
             login: 'api_key',
+            versions: SAMPLE_VERSIONS,
             problem: null,
+            notice: null,
           },
         ],
       }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { LiveUpdate } from '../../src-shared/contract.ts'
+import type { LiveUpdate } from '../../src-shared/timeline-calls.ts'
 import { growBlocks, type LiveBlocks, liveLengths } from './live-blocks.ts'
 
 const update = (block: string, offset: number, text: string): LiveUpdate => ({

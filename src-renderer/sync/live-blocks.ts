@@ -1,5 +1,5 @@
-import type { LiveUpdate } from '../../src-shared/contract.ts'
 import type { LiveBlock } from '../../src-shared/timeline.ts'
+import type { LiveUpdate } from '../../src-shared/timeline-calls.ts'
 
 /** The live blocks of a session in the order in which they began; a block is replaced when it grew. */
 export type LiveBlocks = ReadonlyMap<string, LiveBlock>

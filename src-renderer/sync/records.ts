@@ -7,12 +7,12 @@ import type {
   Input,
   Project,
   Request,
-  Runtime,
   Session,
   SessionState,
   Ticket,
 } from '../../src-shared/records.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
+import type { Runtime } from '../../src-shared/runtimes.ts'
 import type { Settings } from '../../src-shared/settings.ts'
 import type { Client } from './client.ts'
 import { followLoop } from './follow-loop.ts'

@@ -14,6 +14,9 @@ export type Report = z.infer<typeof RuntimeReport>
 /** The oldest Claude Code whose stream Ballet was measured with. */
 export const OLDEST_VERSION = '2.1.197'
 
+/** What the conformance suite was seen to pass with. */
+export const VERSIONS = { minimum: OLDEST_VERSION, tested: ['2.1.332'] }
+
 const VERSION_LIMIT_MS = 5_000
 const LOGIN_LIMIT_MS = 10_000
 const INSTALL_HINT =
@@ -125,7 +128,20 @@ async function readLogin(
 }
 
 function report(path: string | null, version: string | null, problem: Refusal | null): Report {
-  return { runtime: 'claude-code', path, version, loggedIn: null, login: null, problem }
+  return {
+    ...{ runtime: 'claude-code', path, version, loggedIn: null, login: null },
+    ...{ versions: VERSIONS, problem, notice: noticeOf(version) },
+  }
+}
+
+function noticeOf(version: string | null): Refusal | null {
+  const newest = VERSIONS.tested.at(-1)
+  if (version === null || newest === undefined || !isOlder(newest, version)) return null
+  return {
+    code: 'runtime.newer',
+    message: `Claude Code ${version} is newer than ${newest}, the newest that Ballet was tested with.`,
+    hint: 'It is used all the same. If something is odd, install the tested one.',
+  }
 }
 
 function cannotRun(path: string, error: unknown): Refusal {

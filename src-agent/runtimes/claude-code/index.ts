@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Instant, RequestId } from '../../../src-shared/ids.ts'
 import type { Driver } from '../driver.ts'
-import { findClaudeCode } from './find.ts'
+import { findClaudeCode, VERSIONS } from './find.ts'
 import { type DriverPorts, launchSession } from './launch-session.ts'
 import { runReadOnly } from './read-only-run.ts'
 import { resumeSession } from './resume.ts'
@@ -24,7 +24,9 @@ export function createClaudeCodeDriver(ports: Partial<DriverPorts> = {}): Driver
       permissionRequests: true,
       cost: true,
       images: true,
+      ...{ moves: true, mcp: true, usage: true, planner: true },
     },
+    versions: VERSIONS,
     state: {
       capture: captureState,
       restore: restoreState,

@@ -36,6 +36,7 @@ describe('a read-only run of the real Claude Code', () => {
 
   const run = (prompt: string, changes: Partial<ReadOnlyRun> = {}) => {
     const { cwd, executable, model: name, env, marker } = scene.spec
+    if (driver.readOnlyRun === undefined) throw new Error('It has no read-only run.')
     return driver.readOnlyRun({
       ...{ cwd, executable, model: name, env, marker },
       settingsFile: join(scene.root, 'settings.json'),

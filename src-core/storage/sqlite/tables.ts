@@ -22,6 +22,7 @@ const columns: { readonly [T in TableName]: Columns<T> } = {
     runtimeArgs: 'json',
     setup: 'text',
     setupLimit: 'text',
+    stages: 'json',
     env: 'json',
     window: 'text',
     maxSessions: 'integer',

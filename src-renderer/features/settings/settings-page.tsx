@@ -1,7 +1,7 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import type { HostInfo } from '../../../src-shared/contract.ts'
-import type { RuntimeName } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
+import type { RuntimeName } from '../../../src-shared/runtimes.ts'
 import type { Settings, Theme } from '../../../src-shared/settings.ts'
 import { openPage } from '../../stores/layout.ts'
 import { themes, useTheme } from '../../stores/theme.ts'

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+
+/** The name under which an agent of the Agent Client Protocol is known: `acp:<this>`. */
+export const AcpAgentName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/)
+
+/** The runtimes that have a driver of their own. */
+export const OwnRuntime = z.enum(['claude-code', 'opencode', 'codex'])
+
+/** A coding agent program: one with a driver of its own, or `acp:<name>` for any agent of the Agent Client Protocol. */
+export const RuntimeName = z.union([OwnRuntime, z.templateLiteral(['acp:', AcpAgentName])], {
+  error: 'not the name of a runtime: claude-code, opencode, codex, or acp:<name of an agent>',
+})
+export type RuntimeName = z.infer<typeof RuntimeName>
+
+/** How an agent of the Agent Client Protocol is started. */
+export const AcpAgent = z.object({
+  /** As people know it. */
+  title: z.string().trim().min(1).max(80),
+  /** The program, found on PATH, or an absolute path. */
+  command: z.string().trim().min(1).max(4_096),
+  args: z.array(z.string().max(2_000)).max(50).default([]),
+})
+export type AcpAgent = z.infer<typeof AcpAgent>
+
+/** Agents of the Agent Client Protocol that Ballet knows, by name; `install` is a command. */
+export const ACP_PRESETS: Readonly<Record<string, AcpAgent & { install: string }>> = {
+  gemini: {
+    title: 'Gemini CLI',
+    command: 'gemini',
+    args: ['--acp'],
+    install: 'npm install -g @google/gemini-cli',
+  },
+  copilot: {
+    title: 'GitHub Copilot CLI',
+    command: 'copilot',
+    args: ['--acp'],
+    install: 'npm install -g @github/copilot',
+  },
+  qwen: {
+    title: 'Qwen Code',
+    command: 'qwen',
+    args: ['--acp'],
+    install: 'npm install -g @qwen-code/qwen-code',
+  },
+  goose: {
+    title: 'Goose',
+    command: 'goose',
+    args: ['acp'],
+    install: 'brew install block-goose-cli',
+  },
+  opencode: {
+    title: 'opencode (ACP)',
+    command: 'opencode',
+    args: ['acp'],
+    install: 'npm install -g opencode-ai',
+  },
+}
+
+const OWN_TITLES = { 'claude-code': 'Claude Code', opencode: 'opencode', codex: 'Codex' } as const
+
+/** What people call a runtime; `own` are the agents that the settings add. */
+export function titleOfRuntime(
+  runtime: RuntimeName,
+  own: Readonly<Record<string, AcpAgent>> = {},
+): string {
+  const isOwn = OwnRuntime.safeParse(runtime)
+  if (isOwn.success) return OWN_TITLES[isOwn.data]
+  return acpAgentOf(runtime, own)?.title ?? runtime
+}
+
+/** The agent that an `acp:<name>` stands for; one of the settings hides the preset of its name. Null: there is none. */
+export function acpAgentOf(
+  runtime: RuntimeName,
+  own: Readonly<Record<string, AcpAgent>>,
+): AcpAgent | null {
+  if (!runtime.startsWith('acp:')) return null
+  const name = runtime.slice('acp:'.length)
+  return own[name] ?? ACP_PRESETS[name] ?? null
+}
+
+/** What a runtime can do, as its driver says; asked for instead of its name. */
+export const RuntimeCapabilities = z.object({
+  /** `proven`: the driver shows that the conversation is loaded before anything is delivered. */
+  resume: z.enum(['proven', 'unproven', 'none']),
+  /** Its conversations can be brought to another workspace or machine; else resuming there begins a new one. */
+  moves: z.boolean(),
+  /** Can take a message in the middle of a turn, after the current tool call. */
+  steer: z.boolean(),
+  permissionRequests: z.boolean(),
+  /** Takes Ballet's tools: its agents can ask. */
+  mcp: z.boolean(),
+  /** Tells the tokens of its turns. */
+  usage: z.boolean(),
+  /** Tells what its turns cost. */
+  cost: z.boolean(),
+  /** Messages can hold images. */
+  images: z.boolean(),
+  /** Can answer as the planner: a run that reads a folder and nothing else. */
+  planner: z.boolean(),
+})
+export type RuntimeCapabilities = z.infer<typeof RuntimeCapabilities>
+
+/** The versions that a driver was made for. */
+export const RuntimeVersions = z.object({
+  /** An older one is refused; null: any is tried. */
+  minimum: z.string().nullable(),
+  /** Each was seen to pass the conformance suite, the oldest first; a newer one is tried with a notice. */
+  tested: z.array(z.string()),
+})
+export type RuntimeVersions = z.infer<typeof RuntimeVersions>
+
+/** A runtime that this Ballet has a driver for. */
+export const Runtime = z.object({
+  runtime: RuntimeName,
+  capabilities: RuntimeCapabilities,
+  versions: RuntimeVersions,
+})
+export type Runtime = z.infer<typeof Runtime>
