@@ -266,6 +266,21 @@ export const contract = {
       .output(Session),
     stop: call.input(referenced.extend(command)).output(Session),
     finish: call.input(referenced.extend(command)).output(Session),
+    /**
+     * Moves the session to another runtime or model, a running turn is interrupted first: a new conversation in the same
+     * workspace begins with the ticket, a summary of the timeline and the open points. The old one stays where its
+     * runtime keeps it, and the timeline names it. Refused while it finishes, parks, or is over, and where the
+     * runtime has no driver. A null model: the stage's where the runtime is the stage's, else the runtime's own choice.
+     */
+    continueWith: call
+      .input(
+        referenced.extend({
+          ...command,
+          runtime: RuntimeName,
+          model: project.model.unwrap().nullable().default(null),
+        }),
+      )
+      .output(Session),
     ...parkingCalls,
     ...movingCalls,
     /** Oldest first; all of them, or those in one state. */

@@ -1,5 +1,5 @@
 import { Session } from '../../src-shared/records.ts'
-import { accept } from '../../src-shared/refusal.ts'
+import { accept, refuse } from '../../src-shared/refusal.ts'
 import { receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
 import { finish } from '../decide/finishing.ts'
@@ -88,6 +88,13 @@ export function sessionCalls(context: CallContext): Calls['sessions'] {
     stop: command('sessions.stop', stop),
 
     finish: command('sessions.finish', finish),
+
+    continueWith: async () =>
+      refuse(
+        'host.unable',
+        'This host cannot move a session to another runtime yet.',
+        'Update Ballet.',
+      ),
 
     ...parkingCalls(context),
     ...movingCalls(context),

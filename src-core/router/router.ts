@@ -55,6 +55,7 @@ export function createRouter(core: Core, log: Log): Router {
       interrupt: os.sessions.interrupt.handler(answer(sessions.interrupt)),
       stop: os.sessions.stop.handler(answer(sessions.stop)),
       finish: os.sessions.finish.handler(answer(sessions.finish)),
+      continueWith: os.sessions.continueWith.handler(answer(sessions.continueWith)),
       park: os.sessions.park.handler(answer(sessions.park)),
       resume: os.sessions.resume.handler(answer(sessions.resume)),
       keep: os.sessions.keep.handler(answer(sessions.keep)),
