@@ -1,5 +1,6 @@
 import { type Message, type MessagesRequest, textsOf, wholeText } from './messages.ts'
 import { type FoundScript, findScript, type Reader, type ScriptBook, type Step } from './script.ts'
+import { offeredName, withOfferedTools } from './tool-names.ts'
 
 /** What the server does with one request, and where that came from. */
 export type Choice =
@@ -33,6 +34,8 @@ const SYNTHETIC: readonly RegExp[] = [
   /^Output token limit hit\./u,
   /^\(no content\)$/u,
   /^Tool loaded\.$/u,
+  /^<(?:environment_context|user_instructions|turn_aborted|skill|subagent_notification)>/u,
+  /^# AGENTS\.md instructions/u,
 ]
 
 /** A user's text that was handed over while a turn ran: the turn goes on. */
@@ -78,10 +81,13 @@ export function chooseStep(request: MessagesRequest, book: ScriptBook): Choice {
   }
   return {
     kind: 'step',
-    step: fillStep(withoutMissingTools(step, request), {
-      cwd: workingFolder(request) ?? '{{cwd}}',
-      user: shorten(userText),
-    }),
+    step: withOfferedTools(
+      fillStep(withoutMissingTools(step, request), {
+        cwd: workingFolder(request) ?? '{{cwd}}',
+        user: shorten(userText),
+      }),
+      request.tools,
+    ),
     chosen: { script: script.name, index: head?.answers ?? 0, total: script.steps.length },
     userText,
   }
@@ -115,7 +121,7 @@ function headOfMessage(message: Message, reader: Reader): Omit<Head, 'answers'> 
     if (trimmed === '' || SYNTHETIC.some((pattern) => pattern.test(trimmed))) continue
     const found = findScript(trimmed, reader)
     if (found) return { text: trimmed, found }
-    if (!MID_TURN.test(trimmed)) newest ??= trimmed
+    if (message.midTurn !== true && !MID_TURN.test(trimmed)) newest ??= trimmed
   }
   return newest === undefined ? undefined : { text: newest, found: undefined }
 }
@@ -157,8 +163,12 @@ export function workingFolder(request: MessagesRequest): string | undefined {
       .flatMap((message) => textsOf(message)),
   ]
   for (const text of texts.reverse()) {
-    const matches = [...text.matchAll(/(?:Primary w|W)orking directory: (.+?)(?: \(was .*\))?$/gmu)]
-    const last = matches.at(-1)?.[1]
+    const matches = [
+      ...text.matchAll(
+        /(?:Primary w|W)orking directory: (.+?)(?: \(was .*\))?$|<cwd>(.+?)<\/cwd>/gmu,
+      ),
+    ]
+    const last = matches.at(-1)?.slice(1).find(Boolean)
     if (last !== undefined) return last.trim()
   }
   return undefined
@@ -172,7 +182,7 @@ function withoutMissingTools(step: Step, request: MessagesRequest): Step {
 
 /** Tools are offered with their schema, or only named in a list, a line each, to be loaded later. */
 function knowsTool(request: MessagesRequest, name: string): boolean {
-  if (request.tools.includes(name)) return true
+  if (offeredName(name, request.tools) !== undefined) return true
   return request.messages.some(
     (message) =>
       message.role !== 'assistant' &&

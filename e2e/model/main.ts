@@ -5,7 +5,7 @@ import { startModelServer } from './server.ts'
 
 const HELP = `Usage: model-server [--port N] [--record FILE] [--script FILE] [--keep N]
 
-A scripted model that speaks the Anthropic Messages API on 127.0.0.1.
+A scripted model that speaks the Anthropic Messages API and the OpenAI Responses API on 127.0.0.1.
 Prints one JSON line, {"url","port","pid"}, when it listens.
 
   --port N       port to listen on (default: a free one)

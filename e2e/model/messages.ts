@@ -15,6 +15,8 @@ export type ContentBlock = TextBlock | OtherBlock
 export interface Message {
   readonly role: string
   readonly content: string | readonly ContentBlock[]
+  /** It was handed over while a turn ran, as far as the wire shows that. */
+  readonly midTurn?: true
 }
 
 export interface MessagesRequest {

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, buildAnswer, encodeEvent, streamEvents, wholeMessage } from './answer.ts'
+import { type Answer, buildAnswer, encodeEvent } from './answer.ts'
 import { type Choice, chooseStep } from './choose-step.ts'
 import { Gates } from './gates.ts'
-import { type MessagesRequest, readMessagesRequest } from './messages.ts'
+import type { MessagesRequest } from './messages.ts'
 import {
   maskHeaders,
   type RecordedRequest,
@@ -12,15 +12,8 @@ import {
   RequestRecord,
 } from './record.ts'
 import type { Failure, ScriptBook, Step } from './script.ts'
-import {
-  errorBody,
-  type RequestBody,
-  readBody,
-  sendError,
-  sendJson,
-  sessionOf,
-  sideAnswer,
-} from './wire.ts'
+import { type RequestBody, readBody, sendJson, sideAnswer } from './wire.ts'
+import { messagesError, WIRES, type Wire } from './wires.ts'
 
 export interface ModelServerOptions {
   /** 0 (the default) takes a free port. */
@@ -33,7 +26,7 @@ export interface ModelServerOptions {
 }
 
 export interface ModelServer {
-  /** For ANTHROPIC_BASE_URL. */
+  /** For ANTHROPIC_BASE_URL; with `/v1` behind it the base of the Responses API. */
   readonly url: string
   readonly port: number
   requests(): RecordedRequest[]
@@ -78,6 +71,16 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   }
 }
 
+interface Asked {
+  readonly wire: Wire
+  /** Its number in the record. */
+  readonly n: number
+  readonly request: MessagesRequest
+  readonly response: ServerResponse
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal
+}
+
 class ScriptedModel {
   readonly record: RequestRecord
   readonly gates = new Gates()
@@ -100,9 +103,8 @@ class ScriptedModel {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1')
     const body = await readBody(request)
     if (url.pathname.startsWith('/__')) return this.#control(request, url, response)
-    if (request.method === 'POST' && url.pathname === '/v1/messages') {
-      return this.#messages(request, body, response)
-    }
+    const wire = request.method === 'POST' ? WIRES[url.pathname] : undefined
+    if (wire !== undefined) return this.#asked(wire, request, body, response)
     const n = this.record.add(this.#facts(request, undefined, undefined))
     const answer = sideAnswer(request.method ?? 'GET', url.pathname, body)
     sendJson(response, answer.status, answer.body)
@@ -119,21 +121,22 @@ class ScriptedModel {
       sendJson(response, 200, { released: url.searchParams.get('gate') })
       return
     }
-    sendJson(response, 404, errorBody('not_found_error', 'Not found'))
+    sendJson(response, 404, messagesError('not_found_error', 'Not found'))
   }
 
-  async #messages(
+  async #asked(
+    wire: Wire,
     request: IncomingMessage,
     body: RequestBody,
     response: ServerResponse,
   ): Promise<void> {
-    const asked = body.kind === 'json' ? readMessagesRequest(body.value) : undefined
+    const asked = body.kind === 'json' ? wire.read(body.value) : undefined
     const valid = typeof asked === 'object' ? asked : undefined
     const choice = valid && chooseStep(valid, this.#book)
-    const attempt =
-      valid && choice?.kind === 'step' ? this.#attempt(request, body, valid, choice) : 0
+    const session = wire.sessionOf(request.headers, body.kind === 'json' ? body.value : undefined)
+    const attempt = valid && choice?.kind === 'step' ? this.#attempt(session, valid, choice) : 0
     const n = this.record.add({
-      ...this.#facts(request, body, valid),
+      ...this.#facts(request, session, valid),
       userText: choice?.kind === 'step' ? choice.userText : undefined,
       step: choice?.kind === 'step' ? choice.chosen : undefined,
       attempt: choice?.kind === 'step' ? attempt : undefined,
@@ -146,24 +149,30 @@ class ScriptedModel {
       this.record.settle(n, status === undefined ? outcome : { status, ...outcome })
       end.abort()
     })
-    if (body.kind === 'too-large') return sendError(response, 413)
+    if (body.kind === 'too-large') return sendError(wire, response, 413)
     if (!valid) {
       const message = typeof asked === 'string' ? asked : 'The body is not JSON.'
-      return sendError(response, 400, { message })
+      return sendError(wire, response, 400, { message })
     }
-    if (choice?.kind !== 'step') return sendError(response, 400, { message: choice?.message ?? '' })
-    await this.#play(n, valid, choice.step, attempt, response, end.signal)
+    if (choice?.kind !== 'step') {
+      return sendError(wire, response, 400, { message: choice?.message ?? '' })
+    }
+    await this.#play(
+      { wire, n, request: valid, response, signal: end.signal },
+      choice.step,
+      attempt,
+    )
   }
 
   #facts(
     request: IncomingMessage,
-    body: RequestBody | undefined,
+    session: string | undefined,
     valid: MessagesRequest | undefined,
   ): Omit<RecordedRequest, 'n' | 'at' | 'status' | 'endedAt' | 'abortedAt'> {
     return {
       method: request.method ?? 'GET',
       path: request.url ?? '/',
-      session: sessionOf(request, body),
+      session,
       headers: maskHeaders(request.headers),
       model: valid?.model,
       system: valid?.system,
@@ -178,8 +187,7 @@ class ScriptedModel {
   }
 
   #attempt(
-    request: IncomingMessage,
-    body: RequestBody,
+    session: string | undefined,
     valid: MessagesRequest,
     choice: Extract<Choice, { kind: 'step' }>,
   ): number {
@@ -187,21 +195,15 @@ class ScriptedModel {
     if (!fail && !cut && !headThenHang) return 0
     const users = valid.messages.filter((message) => message.role === 'user').length
     const key = createHash('sha256')
-      .update([sessionOf(request, body), users, choice.chosen.index, choice.userText].join('\n'))
+      .update([session, users, choice.chosen.index, choice.userText].join('\n'))
       .digest('hex')
     const attempt = this.#attempts.get(key) ?? 0
     this.#attempts.set(key, attempt + 1)
     return attempt
   }
 
-  async #play(
-    n: number,
-    request: MessagesRequest,
-    step: Step,
-    attempt: number,
-    response: ServerResponse,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #play(asked: Asked, step: Step, attempt: number): Promise<void> {
+    const { wire, n, request, response, signal } = asked
     if (step.wait !== undefined) await pause(step.wait, signal)
     if (signal.aborted) return
     const failure = failureOf(step.fail ?? [], attempt)
@@ -209,13 +211,13 @@ class ScriptedModel {
       response.destroy()
       return
     }
-    if (failure) return sendError(response, failure.status, failure)
+    if (failure) return sendError(wire, response, failure.status, failure)
     const id = randomUUID().replaceAll('-', '').slice(0, 24)
     const answer = buildAnswer(request, step, makeIds(id))
     const headers = { 'request-id': `req_${id}`, ...step.headers }
     const hangs = happens(step.headThenHang, attempt)
     if (!request.stream && !hangs && !happens(step.cut, attempt)) {
-      return sendJson(response, 200, wholeMessage(answer), headers)
+      return sendJson(response, 200, wire.whole(answer), headers)
     }
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
@@ -225,17 +227,16 @@ class ScriptedModel {
     response.flushHeaders()
     this.record.settle(n, { status: 200 })
     if (hangs) return
-    await this.#stream(answer, step, happens(step.cut, attempt), response, signal)
+    await this.#stream(asked, answer, step, happens(step.cut, attempt))
   }
 
   async #stream(
+    { wire, response, signal }: Asked,
     answer: Answer,
     step: Step,
     cut: boolean,
-    response: ServerResponse,
-    signal: AbortSignal,
   ): Promise<void> {
-    const events = [...streamEvents(answer, step.chunks)]
+    const events = [...wire.events(answer, step.chunks)]
     const lastPause = events.reduce((last, event, index) => (event.pause ? index : last), -1)
     const stopAt = cut ? Math.ceil(events.length / 2) : events.length
     let gate = step.gate
@@ -262,6 +263,19 @@ class ScriptedModel {
     }
     response.write(batch, () => response.destroy())
   }
+}
+
+function sendError(
+  wire: Wire,
+  response: ServerResponse,
+  status: number,
+  failure: Partial<Omit<Failure, 'status'>> = {},
+): void {
+  const isPassing = status === 408 || status === 409 || status === 429 || status >= 500
+  sendJson(response, status, wire.error(status, failure), {
+    'x-should-retry': String(isPassing),
+    ...failure.headers,
+  })
 }
 
 function failureOf(failures: readonly Failure[], attempt: number): Failure | undefined {

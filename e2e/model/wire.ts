@@ -1,30 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { countTokens } from './answer.ts'
-import { isRecord, readMessagesRequest } from './messages.ts'
-import type { Failure } from './script.ts'
+import { readMessagesRequest } from './messages.ts'
+import { messagesError as errorBody } from './wires.ts'
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024
-const ERROR_TYPES: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-  500: 'api_error',
-  529: 'overloaded_error',
-}
-
-const ERROR_MESSAGES: Readonly<Record<number, string>> = {
-  401: 'invalid x-api-key',
-  403: 'Your API key does not have permission to use the specified resource.',
-  404: 'model: not found',
-  413: 'Request exceeds the maximum allowed number of bytes.',
-  429: 'This request would exceed your rate limit.',
-  500: 'Internal server error',
-  529: 'Overloaded',
-}
-
 export type RequestBody =
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'none' }
@@ -43,19 +22,6 @@ export async function readBody(request: IncomingMessage): Promise<RequestBody> {
   } catch {
     return { kind: 'none' }
   }
-}
-
-export function sessionOf(
-  request: IncomingMessage,
-  body: RequestBody | undefined,
-): string | undefined {
-  const header = request.headers['x-claude-code-session-id']
-  if (typeof header === 'string') return header
-  if (body?.kind !== 'json' || !isRecord(body.value)) return undefined
-  const metadata = body.value.metadata
-  const user = isRecord(metadata) ? metadata.user_id : undefined
-  if (typeof user !== 'string') return undefined
-  return /"session_id":"([^"]+)"|session_([0-9a-f-]{36})/u.exec(user)?.slice(1).find(Boolean)
 }
 
 interface SideAnswer {
@@ -82,23 +48,6 @@ export function sideAnswer(method: string, path: string, body: RequestBody): Sid
     return { status: 200, body: { data, has_more: false, ...ends } }
   }
   return { status: 404, body: errorBody('not_found_error', 'Not found') }
-}
-
-export function errorBody(type: string, message: string): Record<string, unknown> {
-  return { type: 'error', error: { type, message } }
-}
-
-export function sendError(
-  response: ServerResponse,
-  status: number,
-  failure: Partial<Omit<Failure, 'status'>> = {},
-): void {
-  const type = failure.type ?? ERROR_TYPES[status] ?? 'api_error'
-  const message = failure.message ?? ERROR_MESSAGES[status] ?? 'Scripted error'
-  sendJson(response, status, errorBody(type, message), {
-    'x-should-retry': String(status === 408 || status === 409 || status === 429 || status >= 500),
-    ...failure.headers,
-  })
 }
 
 export function sendJson(
