@@ -11,16 +11,24 @@ import { createReport } from './ground/progress.mjs'
 import { endChildrenOnSignals, endGroup } from './ground/run.mjs'
 import { DISPLAY_PACKAGES, ensureSystemPackages } from './ground/system-packages.mjs'
 
+/** The folder whose lock file pins the runtimes that the tests drive beside the Claude Code of this clone. */
+const TESTED_RUNTIMES = join('e2e', 'runtimes')
+
 /**
  * Makes this clone ready: system packages, dependencies, Electron runtime, better-sqlite3, build.
  * What is done already is left alone; it may be interrupted anywhere, and run by two at once.
  *
  * @param {object} [options]
+ * @param {boolean} [options.forTests] also what only tests need: the runtimes that they drive, about 1 GB
  * @param {import('./ground/places.mjs').Places} [options.places]
  * @param {import('./ground/progress.mjs').Report} [options.report]
  * @throws {import('./ground/errors.mjs').GroundError}
  */
-export async function setUp({ places = placesOf(), report = createReport() } = {}) {
+export async function setUp({
+  forTests = false,
+  places = placesOf(),
+  report = createReport(),
+} = {}) {
   /**
    * @param {string} path
    * @param {(text: string) => void} say
@@ -51,6 +59,11 @@ export async function setUp({ places = placesOf(), report = createReport() } = {
       }),
     )
     await report.step('Build', (step) => ensureBuild(places, step, lock))
+    if (forTests) {
+      await report.step('Tested runtimes', (step) =>
+        ensureDependencies(join(places.root, TESTED_RUNTIMES), step, lock),
+      )
+    }
   } finally {
     lock.release()
   }

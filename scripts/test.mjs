@@ -44,7 +44,7 @@ function note(name, { passed, failed, skipped = 0, problem }, elapsedMs = 0) {
 
 let built = true
 try {
-  await setUp({ places, report })
+  await setUp({ forTests: true, places, report })
 } catch (error) {
   report.line(describeError(error))
   built = false

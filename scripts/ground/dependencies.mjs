@@ -7,7 +7,7 @@ const NPM_LIMIT_MS = 20 * 60_000
 /**
  * `npm ci`, where what is in node_modules is not what package-lock.json says.
  *
- * @param {string} root
+ * @param {string} root the folder of the lock file
  * @param {import('./progress.mjs').Step} step
  * @param {import('./lock.mjs').Lock} [lock]
  * @returns {Promise<string | { skipped: string }>}
@@ -52,11 +52,11 @@ export async function ensureDependencies(root, step, lock) {
  */
 export async function countPackages(root, { platform, arch } = process) {
   const lock = await readJson(join(root, 'package-lock.json'))
-  /** @type {{ resolved?: string, os?: string[], cpu?: string[] }[]} */
-  const entries = Object.values(lock?.packages ?? {})
-  return entries.filter(
-    ({ resolved, os, cpu }) =>
-      resolved !== undefined && isMeant(os, platform) && isMeant(cpu, arch),
+  /** @type {Record<string, { link?: boolean, os?: string[], cpu?: string[] }>} */
+  const entries = lock?.packages ?? {}
+  return Object.entries(entries).filter(
+    ([path, { link, os, cpu }]) =>
+      path !== '' && !link && isMeant(os, platform) && isMeant(cpu, arch),
   ).length
 }
 

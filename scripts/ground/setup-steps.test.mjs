@@ -57,10 +57,11 @@ describe('dependencies', () => {
   it('are counted as far as they are for this system', async () => {
     const packages = {
       '': {},
-      'node_modules/a': { resolved: 'a' },
-      'node_modules/b': { resolved: 'b', os: ['linux'], cpu: ['x64'] },
-      'node_modules/c': { resolved: 'c', os: ['!linux'] },
-      'node_modules/d': { resolved: 'd', cpu: ['arm64'], os: ['linux'] },
+      'node_modules/a': { version: '1.0.0' },
+      'node_modules/b': { version: '1.0.0', os: ['linux'], cpu: ['x64'] },
+      'node_modules/c': { version: '1.0.0', os: ['!linux'] },
+      'node_modules/d': { version: '1.0.0', cpu: ['arm64'], os: ['linux'] },
+      'node_modules/e': { link: true },
     }
     writeFileSync(join(root, 'package-lock.json'), JSON.stringify({ packages }))
     expect(await countPackages(root, { platform: 'linux', arch: 'x64' })).toBe(2)
