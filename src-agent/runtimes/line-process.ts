@@ -77,10 +77,7 @@ export class LineProcess {
     this.#child.stdin.end()
   }
 
-  #watch(
-    child: ChildProcessWithoutNullStreams,
-    onLine: (line: FramedLine) => void,
-  ): Promise<Exit> {
+  #watch(child: ChildProcessWithoutNullStreams, onLine: (line: FramedLine) => void): Promise<Exit> {
     const framer = new LineFramer(onLine)
     child.stdout.on('data', (chunk: Buffer) => framer.push(chunk))
     child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SessionMarker } from '../../../src-shared/agent-wire.ts'
 import type { DriverSpec } from '../driver.ts'
+import { readRepositoryNotes } from '../repository-notes.ts'
 import { configFolder, launchEnvironment, prepareLaunch } from './launch.ts'
 import { messageText } from './message.ts'
-import { readRepositoryNotes } from './repository-notes.ts'
 import { slugOf } from './transcript.ts'
 
 let root: string

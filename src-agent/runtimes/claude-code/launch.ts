@@ -3,8 +3,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { PermissionMode } from '../../../src-shared/records.ts'
 import type { DriverSpec, McpServerAddress } from '../driver.ts'
+import { readRepositoryNotes } from '../repository-notes.ts'
 import { grantedAtLaunch } from './permission-rules.ts'
-import { readRepositoryNotes } from './repository-notes.ts'
 
 export type Launch = {
   spec: DriverSpec

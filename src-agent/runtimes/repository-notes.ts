@@ -1,6 +1,6 @@
 import { open, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
-import { cutBytes } from '../cut-text.ts'
+import { cutBytes } from './cut-text.ts'
 
 /** Longer notes are cut, so that a repository cannot fill the model's context. */
 const NOTES_LIMIT_BYTES = 128 * 1024
