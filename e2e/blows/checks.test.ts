@@ -112,6 +112,24 @@ it('finds what the model said or did and the timeline does not tell, or tells tw
   ])
 })
 
+it('takes a block that was cut and is recovered whole for one, and nothing else', () => {
+  const cutBefore = (cut: object, block = 'b1') =>
+    bodies.flatMap((body): Record<string, unknown>[] =>
+      body.kind === 'assistant.text'
+        ? [
+            { ...body, partial: true, ...cut },
+            { ...body, block },
+          ]
+        : [body],
+    )
+  const half = `${ANSWER} It`
+  expect(faults({ events: cutBefore({ text: half, block: 'b1' }) })).toEqual([])
+  const twice = [`T-1: the answer ${ANSWER} stands 2 times in the timeline`]
+  expect(faults({ events: cutBefore({ text: half, block: 'b2' }) })).toEqual(twice)
+  expect(faults({ events: cutBefore({ text: half }) })).toEqual(twice)
+  expect(faults({ events: cutBefore({ text: `${half} was`, block: 'b1' }) })).toEqual(twice)
+})
+
 it('finds an event that was shown and is lost or another one now', () => {
   const shown = [...eventsOf(bodies), ...eventsOf([{ kind: 'notice', seq: 17 }])]
   expect(faults({ shown })).toEqual(['T-1: event 17 was shown, and is not stored as it was shown'])

@@ -92,7 +92,7 @@ function conversationFaults({ session, requests, said, inputs, events }: Held): 
   faults.push(...deliveryFaults(users, said, inputs, events))
   // What the runtime still did after its agent was killed is recovered by the next one.
   if (session.agent === null && session.state !== 'finished') return faults
-  const texts = ofKind(events, 'assistant.text').map(({ text }) => text)
+  const texts = toldTexts(events)
   for (const word of new Set(wordsIn(assistantTexts(last)))) {
     if (!word.startsWith('<text-')) continue
     const times = texts.filter((text) => text.includes(word)).length
@@ -103,6 +103,20 @@ function conversationFaults({ session, requests, said, inputs, events }: Held): 
     if (!calls.has(callId)) faults.push(`the call ${callId} is not in the timeline`)
   }
   return faults
+}
+
+/** A block that was cut and is recovered whole later is told once. */
+function toldTexts(events: readonly TimelineEvent[]): string[] {
+  const told = ofKind(events, 'assistant.text')
+  const wholes = new Map(
+    told.flatMap(({ block, partial, text }) =>
+      block === undefined || partial === true ? [] : [[block, text]],
+    ),
+  )
+  return told.flatMap(({ block, partial, text }) => {
+    const whole = partial === true && block !== undefined ? wholes.get(block) : undefined
+    return whole?.startsWith(text) === true ? [] : [text]
+  })
 }
 
 /** Of what was delivered nothing is missing before the last that the model saw; what was not is not seen. */
