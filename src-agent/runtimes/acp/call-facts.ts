@@ -1,0 +1,124 @@
+import { isAbsolute, relative } from 'node:path'
+import type { ToolKind } from '../../../src-shared/records.ts'
+import type { TodoItem } from '../../../src-shared/timeline.ts'
+import { oneLine } from '../cut-text.ts'
+import type { ToolCallUpdate } from './updates.ts'
+
+const KINDS: Readonly<Record<string, ToolKind>> = {
+  read: 'read',
+  edit: 'edit',
+  delete: 'edit',
+  move: 'edit',
+  search: 'search',
+  execute: 'execute',
+  fetch: 'fetch',
+}
+
+/** What a call is called: the agent's own name of the tool, or `mcp__<server>__<tool>` for one of Ballet's servers. */
+export type CallName = { name: string; isMcp: boolean }
+
+/** A title that is no sentence and no path. */
+const BARE_NAME = /^[A-Za-z][\w.-]{0,63}$/
+
+/**
+ * The name of a call. The protocol's own field for it is young: agents that do not fill it often begin with the name as
+ * title.
+ */
+export function nameOf(
+  update: Pick<ToolCallUpdate, 'name' | 'title' | 'kind'>,
+  servers: readonly string[],
+): CallName {
+  const said = update.name ?? update.title ?? ''
+  const mcp = servers.flatMap((server) => mcpTool(said, server) ?? [])[0]
+  if (mcp !== undefined) return { name: mcp, isMcp: true }
+  if (BARE_NAME.test(said)) return { name: said, isMcp: said.startsWith('mcp__') }
+  return { name: update.kind ?? 'other', isMcp: false }
+}
+
+/** Agents write a tool of a server as `server_tool`, `mcp__server__tool`, `server: tool` or `tool (server MCP Server)`. */
+function mcpTool(said: string, server: string): string | null {
+  const name = server.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const before = new RegExp(`^(?:mcp[_:-]+)?${name}(?:__|[_:./-])\\s*([\\w-]+)$`).exec(said)?.[1]
+  const after = new RegExp(`^([\\w-]+) \\(${name} MCP Server\\)`).exec(said)?.[1]
+  const tool = before ?? after
+  return tool === undefined ? null : `mcp__${server}__${tool}`
+}
+
+export function toolKindOf(kind: string | null | undefined, isMcp: boolean): ToolKind {
+  return isMcp ? 'mcp' : (KINDS[kind ?? ''] ?? 'other')
+}
+
+/** Arguments that say what a call does, the most telling first. */
+const TELLING = ['command', 'filePath', 'filepath', 'file_path', 'path', 'pattern', 'query', 'url']
+
+/** One line that says what a call does; paths inside the workspace are shown from its root. */
+export function callTitle(
+  call: { name: string; isMcp: boolean; title: string | null; input: unknown; path: string | null },
+  cwd: string,
+): string {
+  if (call.isMcp) {
+    const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(call.name) ?? []
+    if (tool !== undefined) return `${server}: ${tool.replaceAll('_', ' ')}`
+  }
+  const todos = readTodos(call.input)
+  if (todos !== null) return `${todos.length} todos`
+  const said = call.title?.trim() ?? ''
+  if (said !== '' && said !== call.name) return oneLine(shownPath(said, cwd))
+  const fields = asRecord(call.input)
+  const telling = TELLING.map((field) => fields[field]).find((value) => typeof value === 'string')
+  const text = typeof telling === 'string' && telling.trim() !== '' ? telling : call.path
+  return oneLine(text === null ? call.name : shownPath(text, cwd))
+}
+
+/** The path from the root of the workspace where it is inside, else as it is. */
+export function shownPath(path: string, cwd: string): string {
+  if (!isAbsolute(path)) return path
+  const inside = relative(cwd, path)
+  return inside !== '' && !inside.startsWith('..') && !isAbsolute(inside) ? inside : path
+}
+
+const TODO_STATES: Readonly<Record<string, TodoItem['status']>> = {
+  in_progress: 'active',
+  completed: 'done',
+}
+
+export function todoOf(entry: { content: string; status?: string | null }): TodoItem {
+  return { text: entry.content, status: TODO_STATES[entry.status ?? ''] ?? 'pending' }
+}
+
+/** The list of a call that keeps one, for agents that tell no plan; null for every other call. */
+export function readTodos(input: unknown): TodoItem[] | null {
+  const { todos } = asRecord(input)
+  if (!Array.isArray(todos)) return null
+  return todos.flatMap((entry: unknown) => {
+    const { content, status } = asRecord(entry)
+    if (typeof content !== 'string') return []
+    return todoOf({ content, status: typeof status === 'string' ? status : null })
+  })
+}
+
+/** The exit code that the raw output of a command tells; null where it tells none. */
+export function exitCodeOf(rawOutput: unknown): number | null {
+  const fields = asRecord(rawOutput)
+  for (const place of [fields, asRecord(fields.metadata)]) {
+    for (const field of ['exitCode', 'exit_code', 'exit']) {
+      const value = place[field]
+      if (typeof value === 'number') return value
+    }
+  }
+  return null
+}
+
+/** The text of a raw output, for calls without content. */
+export function rawText(rawOutput: unknown): string {
+  if (typeof rawOutput === 'string') return rawOutput
+  const { output, error } = asRecord(rawOutput)
+  const text = output ?? error
+  return typeof text === 'string' ? text : ''
+}
+
+export function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {}
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import type { Recovery, ResumeFacts } from '../driver.ts'
+import { conversationLost, startFailed } from './failures.ts'
+import { ask, serversFor } from './handshake.ts'
+import { type LaunchOptions, launchAgent, type Opened, type Started } from './launch.ts'
+import { chooseModel } from './model.ts'
+import { type Replay, readReplay, recoveryOf } from './replay.ts'
+import type { AcpSession } from './session.ts'
+
+type Options = Omit<LaunchOptions, 'open' | 'lastRefs'>
+
+const NewSession = z.looseObject({ sessionId: z.string().min(1) })
+
+/** Begins a conversation. Rejects with `BalletError`; nothing is left running. */
+export async function startConversation(options: Options): Promise<AcpSession> {
+  const { session } = await launchAgent({
+    ...options,
+    lastRefs: [],
+    open: (started) => beginNew(started, options),
+  })
+  return session
+}
+
+async function beginNew(started: Started, { agent, spec, ports }: Options): Promise<Opened> {
+  const { connection, handshake } = started
+  const { title } = agent
+  const { servers, notices } = serversFor(handshake, spec.mcpServers, title)
+  const answer = await ask(
+    connection,
+    'session/new',
+    { cwd: spec.cwd, mcpServers: servers },
+    { title, limitMs: ports.limits.newMs, loginHint: handshake.loginHint },
+  )
+  const { data } = NewSession.safeParse(answer)
+  if (data === undefined) throw startFailed(title, 'it began a conversation without an id.')
+  const conversation = data.sessionId
+  const wanted = { model: spec.model, conversation, title, limits: ports.limits }
+  const more = await chooseModel(connection, answer, wanted)
+  return { conversation, isNew: true, notices: [...notices, ...more] }
+}
+
+/**
+ * Goes on with a conversation: the agent loads it and tells all of it again, which shows that it has it. Rejects with
+ * `runtime.conversation-lost` when it does not.
+ */
+export async function resumeConversation(
+  options: Options,
+  facts: ResumeFacts,
+): Promise<{ session: AcpSession; recovery: Recovery }> {
+  const held: { replay: Replay | null } = { replay: null }
+  const { session, makeNormalizer } = await launchAgent({
+    ...options,
+    lastRefs: facts.storedRefs,
+    open: async (started) => {
+      const opened = await loadOrBegin(started, options, facts)
+      held.replay = opened.isNew ? null : readReplay(started.updates)
+      return opened
+    },
+  })
+  const at = options.ports.now()
+  return { session, recovery: recoveryOf(held.replay, facts, makeNormalizer(), at) }
+}
+
+async function loadOrBegin(
+  started: Started,
+  options: Options,
+  facts: ResumeFacts,
+): Promise<Opened> {
+  const { title } = options.agent
+  /** A message of it was certainly taken, so that an agent which does not know it has lost it. */
+  const began = facts.turn > 1 || (facts.turn === 1 && facts.openDeliveries.length === 0)
+  if (!started.handshake.loadsSessions) {
+    if (facts.turn === 0) return beginNew(started, options)
+    throw conversationLost(`${title} cannot load an earlier conversation.`)
+  }
+  const loaded = await load(started, options, facts.conversation)
+  if (loaded === null && began) throw conversationLost(`${title} does not know it any more.`)
+  if (loaded === null) return beginNew(started, options)
+  if (began && readReplay(started.updates).userMessages === 0) {
+    throw conversationLost(`${title} loaded it, and told nothing of it.`)
+  }
+  return loaded
+}
+
+/** Null when the agent says that there is no such conversation. */
+async function load(
+  { connection, handshake }: Started,
+  { agent, spec, ports }: Options,
+  conversation: string,
+): Promise<Opened | null> {
+  const { title } = agent
+  const { servers, notices } = serversFor(handshake, spec.mcpServers, title)
+  const refused = conversationLost(`${title} refused to load it.`)
+  let answer: unknown
+  try {
+    answer = await ask(
+      connection,
+      'session/load',
+      { sessionId: conversation, cwd: spec.cwd, mcpServers: servers },
+      {
+        ...{ title, limitMs: ports.limits.loadMs, loginHint: handshake.loginHint },
+        refused: () => refused,
+      },
+    )
+  } catch (error) {
+    if (error === refused) return null
+    throw error
+  }
+  const wanted = { model: spec.model, conversation, title, limits: ports.limits }
+  const more = await chooseModel(connection, answer, wanted)
+  return { conversation, isNew: false, notices: [...notices, ...more] }
+}

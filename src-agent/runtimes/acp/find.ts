@@ -1,0 +1,112 @@
+import { tmpdir } from 'node:os'
+import { isAbsolute } from 'node:path'
+import type { RuntimeReport } from '../../../src-shared/agent-wire.ts'
+import type { Refusal } from '../../../src-shared/refusal.ts'
+import {
+  ACP_PRESETS,
+  type AcpAgent,
+  type RuntimeName,
+  type RuntimeVersions,
+} from '../../../src-shared/runtimes.ts'
+import { programsNamed } from '../find-program.ts'
+import { runBriefly } from '../run-briefly.ts'
+
+const VERSION_LIMIT_MS = 10_000
+
+/** The first word that is like a version, such as `1.18.33`. */
+const VERSION = /\d+\.\d+(?:\.\d+)?(?:[-+][\w.]+)?/
+
+export type FindOptions = {
+  runtime: RuntimeName
+  agent: AcpAgent
+  versions: RuntimeVersions
+  /** The program as the settings name it; that of the agent where null. */
+  path: string | null
+  env: Readonly<Record<string, string>>
+}
+
+/** Looks for the agent's program and its version; only a session finds out whether it is logged in. Never throws. */
+export async function findAgent(options: FindOptions): Promise<RuntimeReport> {
+  const named = options.path ?? options.agent.command
+  const candidates = isAbsolute(named) ? [named] : await programsNamed(named, options.env)
+  let best: RuntimeReport | null = null
+  for (const path of candidates) {
+    const report = await examine(path, options)
+    if (report.problem === null) return report
+    best ??= report
+  }
+  if (best !== null) return best
+  return reportOf(options, null, null, {
+    code: 'runtime.not-found',
+    message: `${options.agent.title} was not found: there is no \`${named}\` on PATH or in the usual places.`,
+    hint: installHint(options),
+  })
+}
+
+async function examine(path: string, options: FindOptions): Promise<RuntimeReport> {
+  const { agent, env } = options
+  try {
+    const run = await runBriefly(path, ['--version'], {
+      cwd: tmpdir(),
+      env,
+      limitMs: VERSION_LIMIT_MS,
+    })
+    const version = VERSION.exec(run.stdout)?.[0] ?? VERSION.exec(run.stderr)?.[0] ?? null
+    if (run.timedOut) {
+      return reportOf(options, path, null, {
+        code: 'runtime.not-working',
+        message: `${agent.title} at ${path} does not answer to --version within ${VERSION_LIMIT_MS / 1_000} s.`,
+        hint: `Run \`${path} --version\` in a terminal to see why.`,
+      })
+    }
+    // An agent of somebody's own may have no version: its handshake shows whether it works.
+    return reportOf(options, path, version, null)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const why = error instanceof Error ? error.message : String(error)
+    return reportOf(options, path, null, {
+      code: code === 'ENOENT' ? 'runtime.not-found' : 'runtime.not-working',
+      message:
+        code === 'ENOENT'
+          ? `There is no ${agent.title} at ${path}.`
+          : `${agent.title} at ${path} cannot be started: ${why}`,
+      hint: installHint(options),
+    })
+  }
+}
+
+function installHint({ runtime, agent }: FindOptions): string {
+  const preset = ACP_PRESETS[runtime.slice('acp:'.length)]
+  return preset !== undefined && preset.command === agent.command
+    ? `Install it with \`${preset.install}\`, or give the path of the program in the settings.`
+    : 'Install it, or give the absolute path of the program in the settings.'
+}
+
+function reportOf(
+  { runtime, agent, versions }: FindOptions,
+  path: string | null,
+  version: string | null,
+  problem: Refusal | null,
+): RuntimeReport {
+  const newest = versions.tested.at(-1)
+  const isNewer =
+    version !== null && newest !== undefined && problem === null && isOlder(newest, version)
+  const notice = isNewer
+    ? {
+        code: 'runtime.newer',
+        message: `${agent.title} ${version} is newer than ${newest}, the newest that Ballet was tested with.`,
+        hint: 'It is used all the same. If something is odd, install the tested one.',
+      }
+    : null
+  return { runtime, path, version, loggedIn: null, login: null, versions, problem, notice }
+}
+
+function isOlder(version: string, than: string): boolean {
+  const a = version.split(/[.+-]/).map(Number)
+  const b = than.split(/[.+-]/).map(Number)
+  for (const [index, wanted] of b.entries()) {
+    const part = a[index] ?? 0
+    if (part !== wanted) return part < wanted
+  }
+  return false
+}

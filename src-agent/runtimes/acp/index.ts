@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import { Instant, RequestId } from '../../../src-shared/ids.ts'
+import type { AcpAgent, RuntimeName } from '../../../src-shared/runtimes.ts'
+import type { Driver } from '../driver.ts'
+import { findAgent } from './find.ts'
+import type { DriverPorts } from './launch.ts'
+import { LIMITS } from './limits.ts'
+import { traitsOf } from './presets.ts'
+
+const SYSTEM_PORTS: DriverPorts = {
+  now: () => Instant.parse(new Date().toISOString()),
+  newRequestId: () => RequestId.parse(randomUUID()),
+  limits: LIMITS,
+}
+
+/** The protocol's library is read when the first session needs it: it takes a while, and an agent may never. */
+const library = () => import('./conversation.ts')
+
+/** Drives any agent of the Agent Client Protocol, version 1, over its standard input and output. */
+export function createAcpDriver(
+  runtime: RuntimeName,
+  agent: AcpAgent,
+  ports: Partial<DriverPorts> = {},
+): Driver {
+  const own = { ...SYSTEM_PORTS, ...ports }
+  const traits = traitsOf(runtime)
+  const versions = { minimum: null, tested: [...traits.tested] }
+  return {
+    runtime,
+    capabilities: {
+      // What it tells while it loads a conversation shows that it has one, but not that nothing is missing.
+      resume: 'unproven',
+      moves: false,
+      steer: false,
+      permissionRequests: true,
+      mcp: true,
+      usage: false,
+      cost: traits.cost,
+      images: traits.images,
+      planner: false,
+    },
+    versions,
+    find: (options) => findAgent({ ...options, runtime, agent, versions }),
+    start: async (spec, onSignal) => {
+      const { startConversation } = await library()
+      return startConversation({ runtime, agent, spec, ports: own, onSignal })
+    },
+    resume: async (spec, facts, onSignal) => {
+      const { resumeConversation } = await library()
+      return resumeConversation({ runtime, agent, spec, ports: own, onSignal }, facts)
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import type { PermissionMode } from '../../../src-shared/records.ts'
+import type { RuntimeName } from '../../../src-shared/runtimes.ts'
+
+/** What Ballet knows of one agent beyond the protocol. */
+export type AgentTraits = {
+  /** Variables that are added to the runtime's environment. */
+  env(permission: PermissionMode): Readonly<Record<string, string>>
+  /** Reads AGENTS.md or the like of the workspace itself. */
+  readsNotes: boolean
+  /** Tells what the conversation cost. */
+  cost: boolean
+  /** Messages can hold images; of an agent that is not known nobody can say so before it runs. */
+  images: boolean
+  /** Versions that the conformance suite was seen to pass with. */
+  tested: readonly string[]
+  /** How to log in. */
+  login: string
+}
+
+const SOME_AGENT: AgentTraits = {
+  env: () => ({}),
+  readsNotes: true,
+  cost: false,
+  images: false,
+  tested: [],
+  login:
+    'Run the agent in a terminal and log in there, or set its key in the environment of the project; then send a message.',
+}
+
+const TRAITS: Readonly<Record<string, AgentTraits>> = {
+  'acp:opencode': {
+    env: (permission) => ({
+      // Else everybody on this machine could use the server that it opens beside the protocol.
+      OPENCODE_SERVER_PASSWORD: randomBytes(24).toString('base64url'),
+      OPENCODE_PERMISSION: JSON.stringify(openCodePermissions(permission)),
+      // A server of MCP in the repository's own configuration runs any command.
+      OPENCODE_DISABLE_PROJECT_CONFIG: '1',
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_SHARE: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+      OPENCODE_DISABLE_CLAUDE_CODE: '1',
+      // It would install a package in the background, in the user's own configuration folder.
+      npm_config_offline: 'true',
+    }),
+    readsNotes: false,
+    cost: true,
+    images: true,
+    tested: ['1.18.33'],
+    login:
+      'Run `opencode auth login` in a terminal, or set the key of the provider in the environment of the project; then send a message.',
+  },
+  'acp:gemini': {
+    ...SOME_AGENT,
+    images: true,
+    login:
+      'Run `gemini` in a terminal and log in there, or set GEMINI_API_KEY in the environment of the project; then send a message.',
+  },
+  'acp:copilot': {
+    ...SOME_AGENT,
+    login: 'Run `copilot` in a terminal and type /login; then send a message.',
+  },
+  'acp:qwen': {
+    ...SOME_AGENT,
+    login: 'Run `qwen` in a terminal and type /auth; then send a message.',
+  },
+  'acp:goose': {
+    ...SOME_AGENT,
+    login: 'Run `goose configure` in a terminal; then send a message.',
+  },
+}
+
+export function traitsOf(runtime: RuntimeName): AgentTraits {
+  return TRAITS[runtime] ?? SOME_AGENT
+}
+
+/** It asks nothing by itself: the mode decides what it asks Ballet for. */
+function openCodePermissions(permission: PermissionMode): Record<string, string> {
+  // Ballet's own tools never ask, and its questions come through them.
+  const always = { 'ballet_*': 'allow', question: 'deny' }
+  if (permission === 'full') return { '*': 'allow', ...always }
+  const reading = ['read', 'grep', 'glob', 'list', 'todowrite', 'todoread', 'skill', 'task']
+  return {
+    '*': 'ask',
+    ...Object.fromEntries(reading.map((tool) => [tool, 'allow'])),
+    ...(permission === 'edits' ? { edit: 'allow' } : {}),
+    ...always,
+  }
+}

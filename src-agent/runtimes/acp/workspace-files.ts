@@ -1,0 +1,82 @@
+import { constants, mkdir, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { RequestError } from '@agentclientprotocol/sdk'
+import { pathInside } from './workspace-paths.ts'
+
+/** The largest file that an agent gets through Ballet. */
+const READ_LIMIT_BYTES = 16 * 1024 * 1024
+
+const INVALID_PARAMS = -32_602
+const INTERNAL_ERROR = -32_603
+const NOT_FOUND = -32_002
+
+/** The files of the workspace, for an agent that reads and writes through its client. */
+export class WorkspaceFiles {
+  readonly #cwd: string
+  readonly #onOutside: (path: string, what: string) => void
+
+  /** `onOutside` is told every path that was refused. */
+  constructor(cwd: string, onOutside: (path: string, what: string) => void) {
+    this.#cwd = cwd
+    this.#onOutside = onOutside
+  }
+
+  /** `line` counts from 1; `limit` is a number of lines. Rejects with `RequestError`. */
+  async read(path: string, line?: number | null, limit?: number | null): Promise<string> {
+    const real = await this.#inside(path, 'read')
+    const text = await this.#do(path, 'read', async () => {
+      const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW)
+      try {
+        const { size } = await file.stat()
+        if (size > READ_LIMIT_BYTES) throw new Error(`it has ${size} bytes, which is too many`)
+        return await file.readFile('utf8')
+      } finally {
+        await file.close()
+      }
+    })
+    if ((line ?? 1) <= 1 && (limit ?? null) === null) return text
+    const from = Math.max(1, line ?? 1) - 1
+    const lines = text.split('\n')
+    return lines
+      .slice(from, limit === null || limit === undefined ? undefined : from + limit)
+      .join('\n')
+  }
+
+  /** Makes the file, and the folders that it needs. Rejects with `RequestError`. */
+  async write(path: string, content: string): Promise<void> {
+    const real = await this.#inside(path, 'write')
+    await this.#do(path, 'write', async () => {
+      await mkdir(dirname(real), { recursive: true })
+      const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
+      const file = await open(real, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o666)
+      try {
+        await file.writeFile(content)
+      } finally {
+        await file.close()
+      }
+    })
+  }
+
+  async #inside(path: string, what: string): Promise<string> {
+    const real = await this.#do(path, what, () => pathInside(this.#cwd, path))
+    if (real !== null) return real
+    this.#onOutside(path, what)
+    throw new RequestError(
+      INVALID_PARAMS,
+      `Ballet does not ${what} ${path}: it is outside of the workspace ${this.#cwd}.`,
+    )
+  }
+
+  async #do<T>(path: string, what: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined
+      const why = error instanceof Error ? error.message : String(error)
+      throw new RequestError(
+        code === 'ENOENT' ? NOT_FOUND : INTERNAL_ERROR,
+        `Ballet could not ${what} ${path}: ${why}`,
+      )
+    }
+  }
+}
