@@ -102,7 +102,10 @@ export function createCore(ports: CorePorts): Core {
     isBusy: (session) => keptWork.isBusy(session),
   })
   const reaping = new Reaping(ports, { committer, index, fleet, problems })
-  const finishing = new Finishing(ports, { committer, fleet, reaping })
+  const finishing = new Finishing(ports, {
+    ...{ committer, fleet, reaping },
+    idle: (session) => keptWork.idle(session),
+  })
   const pending = new PendingWatch(clock, fleet)
   const tells = new Tells(ports, fleet, async ({ session, saga }, refusal) => {
     await refuseParking(committer, session, saga, refusal)

@@ -32,6 +32,21 @@ const keptWork = {
   keptDir: z.string(),
 }
 
+/** A session that no agent holds, and its workspace. */
+const unheld = {
+  session: SessionId,
+  ticket: TicketKey,
+  repo: z.string(),
+  baseBranch: z.string(),
+  branch: z.string(),
+  pushedCommit: z.string().nullable(),
+  mirrorDir: z.string(),
+  workspaceDir: z.string(),
+  /** What the project adds to the environment. */
+  env: z.record(z.string(), z.string()),
+  ...pushMarker,
+}
+
 /** What the host finds out through an agent, since git and the runtimes are the agents' business. */
 export const Probe = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('remote'), repo: z.string(), branch: z.string().optional() }),
@@ -54,21 +69,14 @@ export const Probe = z.discriminatedUnion('kind', [
     env: z.record(z.string(), z.string()),
     force: z.boolean(),
   }),
+  /** Brings the workspace of a parked session back from what is kept of it, without its runtime. It may be done again. */
+  z.object({ kind: z.literal('workspace.restore'), ...unheld, ...keptWork }),
   /** Commits and pushes the work of a session that no agent holds; nothing is removed. */
   z.object({
     kind: z.literal('workspace.push'),
-    session: SessionId,
-    ticket: TicketKey,
-    repo: z.string(),
-    baseBranch: z.string(),
-    branch: z.string(),
-    pushedCommit: z.string().nullable(),
-    mirrorDir: z.string(),
-    workspaceDir: z.string(),
-    env: z.record(z.string(), z.string()),
+    ...unheld,
     /** Of the commit of what is uncommitted. */
     message: z.string(),
-    ...pushMarker,
   }),
   /** Pushes the parked work of a session that could not be pushed, from what is kept of it. It may be done again. */
   z.object({
@@ -183,6 +191,8 @@ export const ProbeFinding = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('reap'), ended: z.array(ProcessIdentity) }),
   z.object({ kind: z.literal('workspace.remove'), removed: z.boolean() }),
+  /** False: there was no workspace when it was parked. */
+  z.object({ kind: z.literal('workspace.restore'), restored: z.boolean() }),
   z.object({
     kind: z.literal('workspace.push'),
     /** The pushed commit; null when there was nothing that the remote does not have. */

@@ -48,7 +48,7 @@ export async function chaosRules(
     projects: [
       { name: 'full', permission: 'full', planner: false, window: 'never' },
       { name: 'brief', permission: 'full', planner: false, window: '1s' },
-      { name: 'ask', permission: 'ask', planner: false, window: '3s' },
+      { name: 'ask', permission: 'ask', planner: false, window: '1s' },
     ],
     begun: ['full', 'full', 'brief', 'ask'],
     script: workingScript,

@@ -16,6 +16,7 @@ import { refusalOf } from '../workspace/failure.ts'
 import { removeTree, WORKSPACES_FOLDER } from '../workspace/folders.ts'
 import { removeIfPushed } from '../workspace/removal.ts'
 import { pushKeptWork } from './kept-push.ts'
+import { restoreKeptWork } from './kept-restore.ts'
 import { probeRemote } from './remote.ts'
 import { probeRuntimes } from './runtimes.ts'
 import { pushWorkspace } from './workspace-push.ts'
@@ -126,6 +127,9 @@ async function find(
       const removed = await removeIfPushed(gitOf(probe.env), plan, probe.force, signal)
       return { kind: 'workspace.remove', removed }
     }
+    case 'workspace.restore':
+      await endGit([probe.marker], END_PUSH_MS)
+      return restoreKeptWork(gitOf(probe.env, probe.marker), dataDir, probe, signal)
     case 'workspace.push':
       await endGit([probe.marker], END_PUSH_MS)
       return pushWorkspace(gitOf(probe.env, probe.marker), dataDir, probe, signal)
@@ -162,6 +166,7 @@ function subjectOf(probe: Probe): string {
     case 'reap':
       return 'the processes of ended sessions'
     case 'workspace.remove':
+    case 'workspace.restore':
     case 'workspace.push':
       return probe.workspaceDir
     case 'park.push':

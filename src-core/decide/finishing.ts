@@ -68,9 +68,7 @@ export function finish(facts: SessionFacts, now: Instant): Taken {
   }
   if (leaseId !== null) {
     beginFinish(draft, leaseId)
-  } else if (isKeptOnly(session)) {
-    restoreToFinish(draft)
-  } else if (session.workspace === null) {
+  } else if (hasNoWork(session)) {
     close(draft)
   } else {
     draft.move(state, FINISHING)
@@ -79,14 +77,9 @@ export function finish(facts: SessionFacts, now: Instant): Taken {
   return accept({ answer: draft, change: draft.change() })
 }
 
-/** Its work is to be in a workspace again before it can be committed as what it is. */
-function restoreToFinish(draft: SessionDraft): void {
-  if (draft.session.parked?.work.snapshot === null) {
-    close(draft)
-    return
-  }
-  draft.move('resuming', 'is brought back to be finished')
-  draft.set({ pending: 'finish', queuedAt: draft.now })
+/** There is no workspace of it, and none is kept. */
+function hasNoWork({ parked, workspace }: SessionRow): boolean {
+  return isKeptOnly({ parked }) ? parked?.work.snapshot === null : workspace === null
 }
 
 /** Tells the agent that holds the session to finish it. */
@@ -96,15 +89,13 @@ export function beginFinish(draft: SessionDraft, lease: LeaseId): void {
   draft.tell({ type: 'session.finish', lease, message: commitMessage(draft) })
 }
 
-/** Whether the session is to be finished from its kept workspace, by no agent that holds it. */
+/** Whether the session is to be finished from its workspace, or from what is kept of it, by no agent that holds it. */
 export function isFinishedUnheld({
   state,
   pending,
   leaseId,
-  parked,
-}: Pick<SessionRow, 'state' | 'pending' | 'leaseId' | 'parked'>): boolean {
-  if (pending !== 'finish' || leaseId !== null || isOver(state)) return false
-  return !isKeptOnly({ parked })
+}: Pick<SessionRow, 'state' | 'pending' | 'leaseId'>): boolean {
+  return pending === 'finish' && leaseId === null && !isOver(state)
 }
 
 /** A finish that could not be done leaves the session as it was, and says why. */

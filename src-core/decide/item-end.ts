@@ -4,7 +4,6 @@ import { assertNever } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
 import { close } from './finishing.ts'
-import { isKeptOnly } from './kept-work.ts'
 import { loseRuntime } from './requests.ts'
 import { park, stopReason } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
@@ -115,11 +114,8 @@ function beginAnew(
     text: `${message} A new one begins, with the ticket and a summary of what was.`,
   })
   if (finishes) {
-    // From its workspace, without any conversation; where that is not there, it has to be restored first.
+    // Without any conversation.
     draft.set({ pending: 'finish' })
-    if (!isKeptOnly(draft.session)) return
-    draft.move('resuming', 'is brought back to be finished')
-    draft.set({ queuedAt: now })
     return
   }
   draft.queueFirst({

@@ -20,11 +20,11 @@ const WENT = 'its session was moved'
 export function parkToMove(facts: SessionFacts, now: Instant, ids: Ids): Taken {
   const { session, ticket } = facts
   const draft = new SessionDraft(facts, now)
+  const free = checkNotFinishing(facts, 'Export it when that was not possible.')
+  if (!free.ok) return free
   if (session.state === 'parked' && isKeptOnly(session))
     return accept({ answer: draft, change: null })
   if (isOver(session.state) || isLive(session.state)) return parkSession(facts, now, ids)
-  const free = checkNotFinishing(facts, 'Export it when that was not possible.')
-  if (!free.ok) return free
   if (session.workspace === null && session.conversation === null) {
     return refuse(
       'session.nothing-kept',
@@ -51,6 +51,8 @@ export function moveAway(
       'Nothing was moved. Export it again when it is quiet.',
     )
   }
+  const free = checkNotFinishing(facts, 'Nothing was moved.')
+  if (!free.ok) return free
   const draft = new SessionDraft(facts, now)
   withdrawRequests(draft, draft.openRequests, WENT)
   withdrawQuestions(draft, draft.questions, WENT)

@@ -76,7 +76,8 @@ export class Draining {
     const where = { state: 'parked', wakes: true } as const
     for (const { id } of await this.#ports.storage.rows({ table: 'session', where })) {
       await this.#change(id, (draft) => {
-        if (draft.session.state === 'parked' && draft.session.wakes) bringBack(draft, draft.now)
+        const { state, wakes, pending } = draft.session
+        if (state === 'parked' && wakes && pending === null) bringBack(draft, draft.now)
       })
     }
   }

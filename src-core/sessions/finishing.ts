@@ -1,6 +1,10 @@
+import type { Probe } from '../../src-shared/agent-wire.ts'
+import type { Instant } from '../../src-shared/ids.ts'
+import type { ParkedWork } from '../../src-shared/parking.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committed, Committer } from '../commit/committer.ts'
 import { close, commitMessage, isFinishedUnheld, refuseFinish } from '../decide/finishing.ts'
+import { isKeptOnly } from '../decide/kept-work.ts'
 import { SessionDraft, type SessionFacts } from '../decide/session-draft.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -11,12 +15,19 @@ import { pushMarker } from './push-marker.ts'
 import type { Reaping } from './reaping.ts'
 import { loadFacts } from './session-facts.ts'
 
-type Parts = { committer: Committer; fleet: Fleet; reaping: Reaping }
-type Ports = Pick<CorePorts, 'clock' | 'log' | 'storage' | 'paths'>
+type Parts = {
+  committer: Committer
+  fleet: Fleet
+  reaping: Reaping
+  /** Resolves when nothing else is done with what is kept of the session. */
+  idle(session: string): Promise<void>
+}
+type Ports = Pick<CorePorts, 'clock' | 'log' | 'storage' | 'paths' | 'key'>
+type Unheld = Omit<Extract<Probe, { kind: 'workspace.push' }>, 'kind' | 'message'>
 
 /**
- * Finishes the sessions that no agent holds, from the workspaces that were kept, beside what the agents do and without
- * any runtime. The rows say what is left to do, and each step may be done again: after a death of the agent by another
+ * Finishes the sessions that no agent holds, from their workspaces, or from what is kept of parked ones, beside what the
+ * agents do and without any runtime. The rows say what is left to do, and each step may be done again: after a death of the agent by another
  * one, after a death of the host by the next.
  */
 export class Finishing {
@@ -79,7 +90,8 @@ export class Finishing {
 
   async #finish(id: string): Promise<Result<unknown>> {
     const { storage, paths } = this.#ports
-    const { fleet, reaping } = this.#parts
+    const { fleet, reaping, idle } = this.#parts
+    await idle(id)
     const facts = await this.#factsOf(id)
     if (facts === undefined) return accept(undefined)
     const { session, ticket } = facts
@@ -97,21 +109,28 @@ export class Finishing {
         'Try again; what is wrong tells: ballet doctor',
       )
     }
-    const { workspace: workspaceDir, branch, pushedCommit } = session
-    if (workspaceDir === null) return this.#change(id, close)
+    const { branch, pushedCommit, parked } = session
+    const isKept = isKeptOnly(session)
+    if (session.workspace === null && !isKept) return this.#change(id, close)
+    const workspaceDir = session.workspace ?? paths.workspace(ticket.key, session.id)
     const { repo } = project
     const env = { ...project.env }
+    const plan = {
+      session: session.id,
+      ticket: ticket.key,
+      baseBranch: project.branch,
+      mirrorDir: paths.mirror(project.id),
+      marker: pushMarker(session.id),
+      ...{ repo, branch, pushedCommit, workspaceDir, env },
+    }
+    if (isKept && parked !== null) {
+      const restored = await this.#restore(plan, parked.work)
+      if (!restored.ok) return restored
+    }
+    const message = commitMessage(facts)
+    const dated = isKept && parked !== null ? { env: { ...env, ...datesOf(parked.at) } } : {}
     const pushed = await fleet.ask(
-      {
-        kind: 'workspace.push',
-        session: session.id,
-        ticket: ticket.key,
-        baseBranch: project.branch,
-        mirrorDir: paths.mirror(project.id),
-        message: commitMessage(facts),
-        marker: pushMarker(session.id),
-        ...{ repo, branch, pushedCommit, workspaceDir, env },
-      },
+      { kind: 'workspace.push', ...plan, ...dated, message },
       PUSH_PROBE_MS,
     )
     if (!pushed.ok) return pushed
@@ -124,12 +143,37 @@ export class Finishing {
     const removed = await fleet.ask(
       {
         kind: 'workspace.remove',
-        ...{ repo, branch, workspaceDir, env, pushedCommit: commit, force: false },
+        // What was restored holds nothing but what is kept and pushed.
+        ...{ repo, branch, workspaceDir, env, pushedCommit: commit, force: isKept },
       },
       REMOVE_PROBE_MS,
     )
     if (!removed.ok) return removed
     return this.#change(id, close)
+  }
+
+  /** What is kept stays the truth of its work until it is pushed: where it is not, the workspace goes again. */
+  async #restore(plan: Unheld, work: ParkedWork): Promise<Result<unknown>> {
+    const { paths } = this.#ports
+    const { session: id, workspaceDir } = plan
+    const key = await this.#key()
+    if (!key.ok) return key
+    // Said before it is made, so that one that is half made is found.
+    await this.#change(id, (draft) => {
+      if (draft.session.workspace === null) draft.set({ workspace: workspaceDir })
+    })
+    const kept = { work: { ...work, files: [...work.files] }, keptDir: paths.kept(id) }
+    const probe = { kind: 'workspace.restore' as const, ...plan, ...kept, key: key.value }
+    return this.#parts.fleet.ask(probe, PUSH_PROBE_MS)
+  }
+
+  async #key(): Promise<Result<string>> {
+    try {
+      return accept(await this.#ports.key())
+    } catch (error) {
+      if (error instanceof BalletError) return { ok: false, refusal: error.toRefusal() }
+      throw error
+    }
   }
 
   async #factsOf(id: string): Promise<SessionFacts | undefined> {
@@ -151,4 +195,9 @@ export class Finishing {
     if (!changed.ok) throw new BalletError(changed.refusal)
     return changed
   }
+}
+
+/** So that the commit is the same one each time it is made, also where nobody knows whether it was pushed. */
+function datesOf(at: Instant): Record<string, string> {
+  return { GIT_AUTHOR_DATE: at, GIT_COMMITTER_DATE: at }
 }

@@ -28,7 +28,7 @@ type Ports = Pick<CorePorts, 'clock' | 'log' | 'storage' | 'paths' | 'key'>
 /** What is still to be done for it while no agent holds it. */
 type Job = 'clear' | 'push'
 
-type Running = { busy: boolean; backoff: Backoff; cancel: () => void }
+type Running = { busy: boolean; backoff: Backoff; cancel: () => void; done: Promise<void> }
 
 /**
  * Does for parked sessions what their agents could not: removes a workspace whose agent died before it did, and pushes
@@ -61,6 +61,11 @@ export class KeptWorkKeeper {
     return this.#running.get(session)?.busy === true
   }
 
+  /** Resolves when nothing of the session is being done here; no job is longer than its limit. */
+  async idle(session: string): Promise<void> {
+    while (this.isBusy(session)) await this.#running.get(session)?.done
+  }
+
   stop(): void {
     this.#stopped = true
     for (const id of [...this.#running.keys()]) this.#forget(id)
@@ -74,7 +79,8 @@ export class KeptWorkKeeper {
     }
     if (running !== undefined) return
     const backoff = new Backoff(KEPT_PUSH_RETRY_MS, KEPT_PUSH_RETRY_MAX_MS)
-    const added: Running = { busy: false, backoff, cancel: () => undefined }
+    const done = Promise.resolve()
+    const added: Running = { busy: false, backoff, cancel: () => undefined, done }
     this.#running.set(row.id, added)
     // What was tried a moment ago by the agent is not tried at once again.
     if (jobOf(row) === 'push') this.#later(row.id, added)
@@ -92,8 +98,13 @@ export class KeptWorkKeeper {
     })
   }
 
-  async #run(id: string, running: Running): Promise<void> {
+  #run(id: string, running: Running): Promise<void> {
     running.busy = true
+    running.done = this.#carryOut(id, running)
+    return running.done
+  }
+
+  async #carryOut(id: string, running: Running): Promise<void> {
     let done = false
     try {
       const row = await this.#parts.committer.cache.row('session', id)
@@ -184,8 +195,9 @@ export class KeptWorkKeeper {
   }
 }
 
-function jobOf({ state, leaseId, parked, workspace }: SessionRow): Job | null {
-  if (state !== 'parked' || leaseId !== null || parked === null) return null
+function jobOf({ state, leaseId, parked, workspace, pending }: SessionRow): Job | null {
+  // One that is finished has its workspace back for that.
+  if (state !== 'parked' || leaseId !== null || parked === null || pending !== null) return null
   if (!isKeptOnly({ parked })) return null
   if (workspace !== null) return 'clear'
   return parked.work.pushed || parked.work.commit === null ? null : 'push'

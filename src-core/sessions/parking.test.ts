@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { RequestId } from '../../src-shared/ids.ts'
 import { ParkStep } from '../../src-shared/parking.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
-import { keptFile } from '../storage/test-samples.ts'
 import { asked, questionId, startWithoutPlanner } from '../testing/asking.ts'
 import type { FakeAgent } from '../testing/fake-agent.ts'
 import {
@@ -20,6 +18,7 @@ import {
   deliveries,
   inState,
   keptAway,
+  keptOnDisk,
   letGo,
   pass,
   starting,
@@ -30,17 +29,6 @@ import {
 } from '../testing/walks.ts'
 
 const REQUEST = RequestId.parse('01930000-0000-7000-8000-0000000000a1')
-
-/** A file in the session's folder of kept files, and what an agent tells of it. */
-async function keptOnDisk(core: TestCore, ticket: string, name = 'state-1.sealed') {
-  const { id } = await core.client.sessions.show({ ref: ticket })
-  const folder = join(core.dir, 'kept', id)
-  mkdirSync(folder, { recursive: true })
-  const path = join(folder, name)
-  writeFileSync(path, `the state ${name}`)
-  const sha256 = createHash('sha256').update(`the state ${name}`).digest('hex')
-  return { path, file: keptFile({ name, bytes: `the state ${name}`.length, sha256 }) }
-}
 
 const status = async ({ client }: TestCore, ticket: string) =>
   (await client.tickets.show({ ref: ticket })).status
@@ -438,49 +426,6 @@ test('a lost conversation is followed by a new one, which knows the ticket, what
   expect(await inState(core, ticket.key, 'waiting')).toMatchObject({
     conversation: 'conversation-2',
   })
-})
-
-test('a parked session is brought back to be finished, and nothing kept of it stays', async () => {
-  const core = await startTestCore({ agents: 1 })
-  const { ticket, agent } = await waiting(core)
-  const { path, file } = await keptOnDisk(core, ticket.key)
-  await core.client.sessions.park({ ref: ticket.key })
-  await letGo(core, ticket.key, agent, { files: [file] })
-  expect(await core.client.sessions.finish({ ref: ticket.key })).toMatchObject({
-    state: 'resuming',
-    pending: 'finish',
-  })
-  await nextStart(agent)
-  expect(await refusalOf(core.client.sessions.send({ ref: ticket.key, text: 'x' }))).toMatchObject({
-    code: 'session.finishing',
-  })
-  agent.ready()
-  await until('the order to finish', () => agent.heard('session.finish').length === 1)
-  expect(existsSync(path)).toBe(true)
-  agent.items([
-    { type: 'pushed', commit: 'f'.repeat(40) },
-    { type: 'ended', outcome: 'finished', kept: false },
-  ])
-  expect(await inState(core, ticket.key, 'finished')).toMatchObject({
-    parked: null,
-    workspace: null,
-  })
-  await until('the removal', () => !existsSync(path))
-  expect(await status(core, ticket.key)).toBe('Done')
-})
-
-test('a restore that fails ends a finish too, and what is kept stays', async () => {
-  const core = await startTestCore({ agents: 1 })
-  const { ticket, agent } = await keptAway(core)
-  await core.client.sessions.finish({ ref: ticket.key })
-  await nextStart(agent)
-  agent.end('failed', true, { code: 'remote.unreachable', message: 'The remote is away.' })
-  const failed = await inState(core, ticket.key, 'failed')
-  expect(failed).toMatchObject({ reason: 'The remote is away.', parked: { why: 'person' } })
-  expect(failed.pending).toBeUndefined()
-  await core.client.sessions.finish({ ref: ticket.key })
-  await until('a third start', () => agent.heard('session.start').length === 3)
-  expect(agent.spec().parked).not.toBeNull()
 })
 
 test('what is parked again replaces what was kept before; a deleted ticket leaves nothing', async () => {

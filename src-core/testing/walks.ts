@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { SessionState } from '../../src-shared/records.ts'
+import { keptFile } from '../storage/test-samples.ts'
 import type { FakeAgent } from './fake-agent.ts'
 import { type TestCore, withTicket } from './test-core.ts'
 import { settle, until } from './until.ts'
@@ -55,6 +59,17 @@ export async function keptAway(core: TestCore, work: Parameters<FakeAgent['park'
   await core.client.sessions.park({ ref: ticket.key })
   await letGo(core, ticket.key, agent, work)
   return { ticket, agent }
+}
+
+/** A file in the session's folder of kept files, and what an agent tells of it. */
+export async function keptOnDisk(core: TestCore, ticket: string, name = 'state-1.sealed') {
+  const { id } = await core.client.sessions.show({ ref: ticket })
+  const folder = join(core.dir, 'kept', id)
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, name)
+  writeFileSync(path, `the state ${name}`)
+  const sha256 = createHash('sha256').update(`the state ${name}`).digest('hex')
+  return { path, file: keptFile({ name, bytes: `the state ${name}`.length, sha256 }) }
 }
 
 /** The agent does what it was told, and is free. */
