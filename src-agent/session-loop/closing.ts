@@ -9,6 +9,9 @@ import type { LoopContext } from './context.ts'
 /** How long the host may take to store that the work is pushed, before the workspace is removed. */
 const STORED_LIMIT_MS = 20_000
 
+/** How long the push of a stop may take. The host ends an agent that does not stop within 5 minutes. */
+const STOP_PUSH_LIMIT_MS = 120_000
+
 export async function hasWorkspace({ plan }: LoopContext): Promise<boolean> {
   return (await kindOf(plan.workspaceDir)) === 'folder'
 }
@@ -46,21 +49,44 @@ export async function finishWork(
   }
 }
 
-/** Pushes a snapshot and keeps the workspace; what cannot be pushed stays in it, said in a notice and in the answer. */
+/**
+ * Pushes a snapshot and keeps the workspace; what cannot be pushed in time, or by `atOnce`, stays in it, said in a notice
+ * and in the answer.
+ */
 export async function stopWork(
   context: LoopContext,
-  signal: AbortSignal,
+  { signal, atOnce }: { signal: AbortSignal; atOnce: AbortSignal | undefined },
 ): Promise<Refusal | undefined> {
   const { git, plan, report, outgoing, clock } = context
   if (!(await hasWorkspace(context))) return undefined
+  const limit = new AbortController()
+  const cancel = clock.after(STOP_PUSH_LIMIT_MS, () => limit.abort())
+  const signals = [signal, limit.signal, ...(atOnce === undefined ? [] : [atOnce])]
   try {
-    const pushed = await pushSnapshot(git, plan, report, signal)
+    const pushed = await pushSnapshot(git, plan, report, AbortSignal.any(signals))
     if (pushed !== null) outgoing.item({ type: 'pushed', at: clock.now(), commit: pushed })
     return undefined
   } catch (error) {
-    const { message: why, hint } = refusalOf(error, 'pushing a snapshot')
+    const { message: why, hint } = whyNotPushed(error, { limit: limit.signal, atOnce })
     const message = `The work was not pushed and is only in ${plan.workspaceDir}. ${why}`
     report.notice('warning', NOT_PUSHED, hint === undefined ? message : `${message} ${hint}`)
     return { code: NOT_PUSHED, message, ...(hint === undefined ? {} : { hint }) }
+  } finally {
+    cancel()
   }
+}
+
+function whyNotPushed(
+  error: unknown,
+  { limit, atOnce }: { limit: AbortSignal; atOnce: AbortSignal | undefined },
+): Refusal {
+  const refusal = refusalOf(error, 'pushing a snapshot')
+  if (refusal.code !== 'git.cancelled') return refusal
+  const hint = 'It is pushed when the session is finished, or stopped again later.'
+  const { code } = refusal
+  if (atOnce?.aborted === true)
+    return { code, message: 'Nobody wanted to wait for its push.', hint }
+  if (!limit.aborted) return refusal
+  const seconds = STOP_PUSH_LIMIT_MS / 1_000
+  return { code, message: `The remote did not take it within ${seconds} s.`, hint }
 }

@@ -50,6 +50,8 @@ export class SessionLoop {
   #parking: Parking | null = null
   /** A finish is under way: a stop takes its place. */
   #isFinishing = false
+  /** A stop was asked for, of which a second one gives up the push. */
+  #stopAsked: AbortController | null = null
   /** Asked for while a finish or a parking was under way. */
   #next: 'stop' | 'release' | ParkOrder | null = null
 
@@ -154,20 +156,32 @@ export class SessionLoop {
     const next = this.#next
     this.#next = null
     if (next === null) this.#conversation.pump()
-    else if (next === 'stop') await this.stop()
+    else if (next === 'stop') await this.#stop()
     else if (next === 'release') await this.release()
     else await this.park(next)
   }
 
-  /** Interrupts, pushes a snapshot, keeps the workspace, ends. A finish that is under way is given up for it. */
+  /**
+   * Interrupts, pushes a snapshot, keeps the workspace, ends. A finish that is under way is given up for it. Asked
+   * again, it pushes nothing that is not pushed by then.
+   */
   async stop(): Promise<void> {
+    if (this.#stopAsked === null) this.#stopAsked = new AbortController()
+    else this.#stopAsked.abort()
+    await this.#stop()
+  }
+
+  async #stop(): Promise<void> {
     if (this.#phase === 'closing') {
       this.#next ??= 'stop'
       if (this.#isFinishing) this.#aborter.abort()
     }
     if (!this.#beginClosing()) return
     const refusal = await this.#haltAsFarAsPossible('interrupted')
-    const notPushed = await stopWork(this.#context, this.#aborter.signal)
+    const notPushed = await stopWork(this.#context, {
+      signal: this.#aborter.signal,
+      atOnce: this.#stopAsked?.signal,
+    })
     await this.#end('stopped', undefined, refusal ?? notPushed)
   }
 

@@ -9,7 +9,7 @@ import {
   rm,
   writeFile,
 } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createGit } from '../git/run.ts'
 import { openWorkspace } from './clone.ts'
@@ -361,6 +361,10 @@ describe('the removal of a workspace', () => {
   it('happens when everything is on the remote, also as a snapshot', async () => {
     expect(await remove()).toBe(true)
     expect(await remove()).toBe(false)
+    const half = join(dirname(work), `.new-${basename(work)}`)
+    await writeFiles(half, { 'src/a.txt': 'half made\n' })
+    expect(await remove()).toBe(false)
+    expect(await isThere(half)).toBe(false)
     await openWorkspace(sample.git, sample.plan(), sample.report, never)
     await writeFiles(work, { 'b.txt': 'b' })
     await snapshot()

@@ -19,8 +19,8 @@ export async function removeIfPushed(
   signal: AbortSignal,
 ): Promise<boolean> {
   await guardWorkspace(plan.dataDir, plan.workspaceDir)
-  if ((await kindOf(plan.workspaceDir)) === 'nothing') return false
-  if (!force) {
+  const isThere = (await kindOf(plan.workspaceDir)) !== 'nothing'
+  if (isThere && !force) {
     const lost = await unpushed(git, plan, signal)
     if (lost.length > 0) {
       throw new BalletError({
@@ -30,8 +30,9 @@ export async function removeIfPushed(
       })
     }
   }
+  // With it goes what is left of an attempt to make it, also where that came to nothing.
   await removeWorkspace(plan.dataDir, plan.workspaceDir)
-  return true
+  return isThere
 }
 
 async function unpushed(git: Git, plan: RemovalPlan, signal: AbortSignal): Promise<string[]> {

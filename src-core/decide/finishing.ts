@@ -34,7 +34,7 @@ export function finish(facts: SessionFacts, now: Instant): Taken {
         return refuse(
           'session.stopping',
           `The session of ${ticket.key} is being stopped.`,
-          'Finish it when it is stopped.',
+          'Finish it when it is stopped. Where its push takes too long: stop it again.',
         )
       }
       break

@@ -13,7 +13,7 @@ import { holdForStopped } from './questions.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver, MOVED_HINT } from './session-states.ts'
 import { bringBack } from './tickets.ts'
-import { mayBeFinished, sayStopping } from './under-way.ts'
+import { mayBeFinished, sayStopping, sayStoppingNow } from './under-way.ts'
 
 type Taken = Result<Decision<SessionDraft>>
 
@@ -162,7 +162,10 @@ export function interrupt(
   return accept({ answer: sent.value.answer.draft, change: sent.value.change })
 }
 
-/** Interrupts what runs, pushes a snapshot and keeps conversation and workspace; the ticket is Ready again. */
+/**
+ * Interrupts what runs, pushes a snapshot and keeps conversation and workspace; the ticket is Ready again. Said again it
+ * waits for no push.
+ */
 export function stop(facts: SessionFacts, now: Instant): Taken {
   const draft = new SessionDraft(facts, now)
   const { state, pending, leaseId } = facts.session
@@ -188,8 +191,9 @@ export function stop(facts: SessionFacts, now: Instant): Taken {
         park(draft, STOPPED)
         return changed(draft)
       }
-      if (pending === 'stop') return unchanged(draft)
-      beginStop(draft, leaseId)
+      if (pending !== 'stop') beginStop(draft, leaseId)
+      else if (sayStoppingNow(draft)) draft.tell({ type: 'session.stop', lease: leaseId })
+      else return unchanged(draft)
       return changed(draft)
     case 'parking':
       if (leaseId === null) park(draft, STOPPED)

@@ -11,7 +11,13 @@ const FINISHING: SaidOfSession = [
 
 const STOPPING: SaidOfSession = [
   'is being stopped: its last work is pushed, its workspace stays',
-  'It is stopped in any case, also where the push fails.',
+  'It is stopped in any case, also where the push fails. Where the push takes too long: stop it again.',
+]
+
+/** A person does not want to wait for the push. */
+const STOPPING_NOW: SaidOfSession = [
+  'is being stopped at once: what is not pushed by now stays in its workspace',
+  'It is stopped in a moment; its workspace stays.',
 ]
 
 /** Until the agent says that it has given up the finish. */
@@ -32,13 +38,22 @@ export function sayUnderWay(draft: SessionDraft): void {
   const { leaseId, pending, state, reason } = draft.session
   if (leaseId === null || (pending !== 'finish' && pending !== 'stop')) return
   const words = pending === 'finish' ? FINISHING : STOPPING
-  if (reason === words[0] || reason === STOPPING_FINISH[0]) return
+  if ([words[0], STOPPING_FINISH[0], STOPPING_NOW[0]].includes(reason)) return
   draft.move(state, ...words)
 }
 
 /** Says that the session is stopped now, also where it was being finished. */
 export function sayStopping(draft: SessionDraft, wasFinishing: boolean): void {
   draft.move(draft.session.state, ...(wasFinishing ? STOPPING_FINISH : STOPPING))
+}
+
+/** Says that nothing is waited for any more. False: that was said already. */
+export function sayStoppingNow(draft: SessionDraft): boolean {
+  const { state, reason } = draft.session
+  if (reason === STOPPING_NOW[0]) return false
+  // Until a finish is given up, no message is taken.
+  if (reason !== STOPPING_FINISH[0]) draft.move(state, ...STOPPING_NOW)
+  return true
 }
 
 /** The agent goes on with the stop that took the place of a finish. */

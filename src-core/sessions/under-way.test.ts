@@ -33,6 +33,28 @@ test('a stop that is under way says so, also when its turn has ended', async () 
   expect(await inState(core, ref, 'parked')).toMatchObject({ reason: 'stopped by a person' })
 })
 
+test('a stop that is said again waits for no push, and says so; finishing names that way out', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { client } = core
+  const { ticket, agent } = await waiting(core)
+  const ref = ticket.key
+  expect(await client.sessions.stop({ ref })).toMatchObject({
+    hint: expect.stringContaining('stop it again'),
+  })
+  expect(await refusalOf(client.sessions.finish({ ref }))).toMatchObject({
+    code: 'session.stopping',
+    hint: expect.stringContaining('stop it again'),
+  })
+  const reason = expect.stringContaining('at once')
+  expect(await client.sessions.stop({ ref })).toMatchObject({ pending: 'stop', reason })
+  await until('the second order', () => agent.heard('session.stop').length === 2)
+  agent.event({ kind: 'notice', level: 'info', code: 'x', text: 'something' })
+  expect(await client.sessions.stop({ ref })).toMatchObject({ pending: 'stop', reason })
+  agent.end('stopped')
+  expect(await inState(core, ref, 'parked')).toMatchObject({ reason: 'stopped by a person' })
+  expect(agent.heard('session.stop')).toHaveLength(2)
+})
+
 test('a stop takes the place of a finish; until that is given up no message is taken', async () => {
   const core = await startTestCore({ agents: 1 })
   const { client } = core
