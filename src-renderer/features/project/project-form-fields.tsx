@@ -13,6 +13,8 @@ import {
   type Wrong,
 } from './project-form.ts'
 import { QuestionFields } from './question-fields.tsx'
+import { RuntimeField } from './runtime-field.tsx'
+import { StageFields } from './stage-fields.tsx'
 
 /** What came of giving a form to the host. `saved`: what the form holds from then on; null: it leaves its pane. */
 export type Submitted = { refusal: Refusal } | { saved: ProjectDraft | null }
@@ -229,6 +231,7 @@ export function ProjectForm({
       </div>
       <details open={envNames.length > 0 || initial.repo !== ''}>
         <summary>Runtime, setup and limits</summary>
+        <RuntimeField value={draft.runtime} onChange={set('runtime')} />
         <div className="form-row">
           <label htmlFor="project-permission">Permission</label>
           <select
@@ -263,6 +266,7 @@ export function ProjectForm({
         >
           <textarea {...text('runtimeArgs', 'project-args')} rows={2} spellCheck={false} />
         </Row>
+        <StageFields text={draft.stages} wrong={wrong.stages} onChange={set('stages')} />
         <Row
           id="project-setup"
           label="Setup command"

@@ -2,12 +2,15 @@ import '../../sync/without-jit.ts'
 import type { ProjectChange } from '../../../src-shared/contract.ts'
 import { parseDuration } from '../../../src-shared/duration.ts'
 import { NotificationKind, type PermissionMode, type Project } from '../../../src-shared/records.ts'
+import { RuntimeName } from '../../../src-shared/runtimes.ts'
+import { stagesChange, stagesOf, textOfStages, wrongStages } from './stage-drafts.ts'
 
 /** What is typed into the form of a project; empty texts mean the default. */
 export type ProjectDraft = {
   name: string
   repo: string
   branch: string
+  runtime: RuntimeName
   permission: PermissionMode
   model: string
   runtimeArgs: string
@@ -16,6 +19,8 @@ export type ProjectDraft = {
   env: string
   window: string
   maxSessions: string
+  /** As `stageDrafts` reads it. */
+  stages: string
   /** One path or glob a line. */
   sources: string
   planner: 'on' | 'off'
@@ -28,6 +33,7 @@ export const emptyProject: ProjectDraft = {
   name: '',
   repo: '',
   branch: '',
+  runtime: 'claude-code',
   permission: 'full',
   model: '',
   runtimeArgs: '',
@@ -36,6 +42,7 @@ export const emptyProject: ProjectDraft = {
   env: '',
   window: '',
   maxSessions: '',
+  stages: '',
   sources: 'README*\n*.md\ndocs/**/*.md',
   planner: 'on',
   skill: '',
@@ -107,6 +114,8 @@ export function checkProject(draft: ProjectDraft): Wrong {
   if (most !== '' && !(/^\d{1,3}$/.test(most) && Number(most) >= 1 && Number(most) <= 100)) {
     wrong.maxSessions = 'A number from 1 to 100.'
   }
+  const stages = wrongStages(draft.stages)
+  if (stages !== undefined) wrong.stages = stages
   return wrong
 }
 
@@ -119,6 +128,8 @@ export function projectSettings(draft: ProjectDraft) {
     name: draft.name.trim() === '' ? nameOfRepo(draft.repo) : draft.name.trim(),
     repo: draft.repo.trim(),
     permission: draft.permission,
+    ...(draft.runtime === emptyProject.runtime ? {} : { runtime: draft.runtime }),
+    ...(draft.stages === '' ? {} : { stages: stagesOf(draft.stages) }),
     ...filled('branch'),
     ...filled('model'),
     ...filled('setup'),
@@ -140,6 +151,7 @@ export function draftOfProject(project: Project): ProjectDraft {
     name: project.name,
     repo: project.repo,
     branch: project.branch,
+    runtime: project.runtime,
     permission: project.permission,
     model: project.model ?? '',
     runtimeArgs: project.runtimeArgs.join('\n'),
@@ -148,6 +160,7 @@ export function draftOfProject(project: Project): ProjectDraft {
     env: '',
     window: project.window,
     maxSessions: project.maxSessions === undefined ? '' : String(project.maxSessions),
+    stages: textOfStages(project.stages),
     sources: project.sources.join('\n'),
     planner: project.planner ? 'on' : 'off',
     skill: project.skill ?? '',
@@ -167,6 +180,9 @@ export function projectChange(
   if (changed('name')) change.name = draft.name.trim()
   if (changed('repo')) change.repo = draft.repo.trim()
   if (changed('permission')) change.permission = draft.permission
+  if (changed('runtime')) change.runtime = RuntimeName.parse(draft.runtime)
+  const stages = stagesChange(before.stages, draft.stages)
+  if (stages !== undefined) change.stages = stages
   for (const key of ['branch', 'model', 'setup', 'skill'] as const) {
     if (changed(key)) change[key] = draft[key].trim() === '' ? null : draft[key].trim()
   }

@@ -3,14 +3,14 @@ import type { Ticket } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { replacePage } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
-import { useTicket } from '../../sync/records.ts'
+import { useRecords, useTicket } from '../../sync/records.ts'
 import { isMod, Key } from '../../ui/key.tsx'
 import { joined, PASTE_LIMIT, usePasted } from '../../ui/pasted.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { newCommand } from '../composer/steer.ts'
 import { attempt } from '../session/actions.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
-import { PriorityField, TicketText } from './ticket-fields.tsx'
+import { PriorityField, StageField, TicketText } from './ticket-fields.tsx'
 
 function EditTicket({ ticket, onClose }: { ticket: Ticket; onClose: () => void }) {
   const client = useClient()
@@ -20,6 +20,8 @@ function EditTicket({ ticket, onClose }: { ticket: Ticket; onClose: () => void }
   const [body, setBody] = useState(isLong ? '' : ticket.body)
   const pasted = usePasted(`edit-ticket.${ticket.id}`, isLong ? [ticket.body] : [])
   const [priority, setPriority] = useState<number>(ticket.priority)
+  const [stage, setStage] = useState<string>(ticket.stage)
+  const project = useRecords((records) => records.projects.get(ticket.projectId))
   const [busy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   const titleBox = useRef<HTMLInputElement>(null)
@@ -42,6 +44,7 @@ function EditTicket({ ticket, onClose }: { ticket: Ticket; onClose: () => void }
         ...(title.trim() === before.title ? {} : { title: title.trim() }),
         ...(text === before.body ? {} : { body: text }),
         ...(priority === before.priority ? {} : { priority }),
+        ...(stage.trim() === before.stage ? {} : { stage: stage.trim() }),
       }),
     )
     setBusy(false)
@@ -75,6 +78,7 @@ function EditTicket({ ticket, onClose }: { ticket: Ticket; onClose: () => void }
       />
       <div className="form-two">
         <PriorityField value={priority} onChange={setPriority} />
+        <StageField value={stage} project={project} onChange={setStage} />
       </div>
       {refusal === null ? null : <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />}
       <div className="page-acts">

@@ -10,7 +10,7 @@ import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { newCommand } from '../composer/steer.ts'
 import { attempt } from '../session/actions.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
-import { PriorityField, TicketText } from './ticket-fields.tsx'
+import { PriorityField, StageField, TicketText } from './ticket-fields.tsx'
 
 /** Writes a ticket, and on demand gives it to an agent at once. */
 export function NewTicketPage({ project, pane }: { project: string | null; pane: number }) {
@@ -22,6 +22,7 @@ export function NewTicketPage({ project, pane }: { project: string | null; pane:
   const [body, setBody] = useState(() => draftOf('new-ticket.body'))
   const pasted = usePasted('new-ticket')
   const [priority, setPriority] = useState(3)
+  const [stage, setStage] = useState('implement')
   const [start, setStart] = useState(true)
   const [busy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
@@ -41,6 +42,7 @@ export function NewTicketPage({ project, pane }: { project: string | null; pane:
         title: title.trim(),
         body: joined(body, pasted.pieces),
         priority,
+        stage: stage.trim(),
         start,
       }),
     )
@@ -100,6 +102,7 @@ export function NewTicketPage({ project, pane }: { project: string | null; pane:
               </select>
             </div>
             <PriorityField value={priority} onChange={setPriority} />
+            <StageField value={stage} project={projects.get(chosen)} onChange={setStage} />
           </div>
           <TicketText
             title={title}

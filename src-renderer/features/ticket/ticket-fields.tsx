@@ -1,6 +1,54 @@
 import type { RefObject } from 'react'
+import '../../sync/without-jit.ts'
+import { type Project, Stage } from '../../../src-shared/records.ts'
+import { runtimeTitle } from '../../stores/runtime-reports.ts'
 import { PastedList, type usePasted } from '../../ui/pasted.tsx'
 import { priorityWord } from '../../ui/words.ts'
+
+/** The stage of a ticket: one of the project's, or another. */
+export function StageField({
+  value,
+  project,
+  onChange,
+}: {
+  value: string
+  project: Project | undefined
+  onChange: (stage: string) => void
+}) {
+  const known = new Set(['implement', ...Object.keys(project?.stages ?? {})])
+  const settings = project?.stages[value.trim()]
+  const runtime = settings?.runtime ?? project?.runtime
+  const isName = Stage.safeParse(value.trim()).success
+  return (
+    <div className="form-row">
+      <label htmlFor="ticket-stage">Stage</label>
+      <input
+        id="ticket-stage"
+        className="field"
+        list="ticket-stages"
+        value={value}
+        maxLength={40}
+        autoComplete="off"
+        spellCheck={false}
+        aria-invalid={!isName}
+        aria-describedby="ticket-stage-help"
+        onChange={(event) => onChange(event.target.value)}
+      />
+      <datalist id="ticket-stages">
+        {[...known].map((stage) => (
+          <option key={stage} value={stage} />
+        ))}
+      </datalist>
+      <p id="ticket-stage-help" className={isName ? 'form-help' : 'form-wrong'}>
+        {isName
+          ? runtime === undefined
+            ? ''
+            : `Runs with ${runtimeTitle(runtime)}.`
+          : 'Small letters, digits and -, beginning with a letter.'}
+      </p>
+    </div>
+  )
+}
 
 export function PriorityField({
   value,
