@@ -94,6 +94,7 @@ export function createCore(ports: CorePorts): Core {
       reaping.look()
       assignment.look()
     },
+    capabilities: (runtime) => fleet.capabilities(runtime),
     drained: (lease) => fleet.drained(lease),
     broken: (lease, detail) => fleet.killHolder(lease, detail),
   })

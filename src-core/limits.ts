@@ -30,6 +30,8 @@ export const DELETE_MS = 120_000
 /** How long an interrupt, a stop or a finish may take before the agent is ended instead. */
 export const INTERRUPT_MS = 30_000
 export const STOP_MS = 5 * 60_000
+/** To interrupt a turn and end the runtime, so that another one goes on. */
+export const LET_GO_MS = 60_000
 export const FINISH_MS = 30 * 60_000
 /** A large repository is pushed or bundled, and its state sealed and read back. */
 export const PARK_MS = 30 * 60_000

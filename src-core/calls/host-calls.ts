@@ -4,7 +4,9 @@ import { ProjectSettings, Session } from '../../src-shared/records.ts'
 import { accept, BalletError, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import { type Receipt, receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
+import { runtimesInUse } from '../decide/known-runtimes.ts'
 import { NO_GIT, runtimesProbe } from '../host/examine.ts'
+import { judgeRuntimes, plannerNotes } from '../host/runtime-findings.ts'
 import { RUNTIMES_PROBE_MS } from '../limits.ts'
 import { type CallContext, gone } from './context.ts'
 import { housekeepingCalls } from './housekeeping-calls.ts'
@@ -40,16 +42,23 @@ function hostInfo({ ports, fleet, startedAt }: CallContext): z.infer<typeof Host
 }
 
 async function doctor(context: CallContext): Promise<z.infer<typeof DoctorReport>> {
-  const { ports, fleet, problems } = context
+  const { ports, fleet, index, problems } = context
   const [found, storage, freeBytes] = await Promise.all([
     fleet.ask(runtimesProbe(ports.settings.current), RUNTIMES_PROBE_MS),
     ports.storage.info(),
     ports.host.freeBytes(),
   ])
   const wrong: Refusal[] = [...problems.list]
+  const notes = [
+    ...((await ports.host.notes?.()) ?? []),
+    ...plannerNotes(ports.settings.current, fleet),
+  ]
   if (!found.ok) wrong.push(found.refusal)
   else {
-    wrong.push(...found.value.runtimes.flatMap(({ problem }) => problem ?? []))
+    const used = runtimesInUse(index.projects, ports.settings.current)
+    const judged = judgeRuntimes(found.value.runtimes, used, ports.settings.current)
+    wrong.push(...judged.problems)
+    notes.push(...judged.notes)
     if (found.value.git.path === null) {
       wrong.push(NO_GIT)
     }
@@ -75,7 +84,7 @@ async function doctor(context: CallContext): Promise<z.infer<typeof DoctorReport
     runtimes: found.ok ? found.value.runtimes : [],
     storage: { ...storage, freeBytes },
     problems: wrong,
-    notes: (await ports.host.notes?.()) ?? [],
+    notes,
   }
 }
 

@@ -4,6 +4,7 @@ import { Project, type ProjectSettings } from '../../src-shared/records.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import { type Reader, receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
+import { checkRuntimeName } from '../decide/known-runtimes.ts'
 import {
   addProject,
   changeProject,
@@ -32,6 +33,8 @@ export function projectCalls(context: CallContext): Calls['projects'] {
       if (earlier !== undefined) return earlier
       const free = checkProjectName(index.projects, settings.name)
       if (!free.ok) return free
+      const known = checkRuntimes(context, settings)
+      if (!known.ok) return known
       const branch = await checkRemote(context, settings)
       if (!branch.ok) return branch
       return committer.transact<Project>(async (read, now) => {
@@ -63,6 +66,8 @@ export function projectCalls(context: CallContext): Calls['projects'] {
       if (!before.ok) return before
       const possible = checkProjectEdit(before.value, change)
       if (!possible.ok) return possible
+      const known = checkRuntimes(context, change)
+      if (!known.ok) return known
       const place = remotePlace(before.value.project, change)
       const found = place === undefined ? undefined : await checkRemote(context, place)
       if (found !== undefined && !found.ok) return found
@@ -94,6 +99,20 @@ export function projectCalls(context: CallContext): Calls['projects'] {
         receiptOf('projects.delete', commandId, Project),
       ),
   }
+}
+
+/** Of what a project is given: what it had stays, also where its agent was taken out of the settings by hand. */
+function checkRuntimes(
+  { ports }: CallContext,
+  { runtime, stages = {} }: Pick<ProjectChange, 'runtime' | 'stages'>,
+): Result<undefined> {
+  const named = [runtime, ...Object.values(stages).map((stage) => stage?.runtime)]
+  for (const name of named) {
+    if (name === undefined) continue
+    const known = checkRuntimeName(name, ports.settings.current.acpAgents)
+    if (!known.ok) return known
+  }
+  return accept(undefined)
 }
 
 async function editState(read: Reader, ref: string): Promise<Result<EditState>> {

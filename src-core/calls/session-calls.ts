@@ -1,5 +1,5 @@
 import { Session } from '../../src-shared/records.ts'
-import { accept, refuse } from '../../src-shared/refusal.ts'
+import { accept } from '../../src-shared/refusal.ts'
 import { receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
 import { finish } from '../decide/finishing.ts'
@@ -8,6 +8,7 @@ import { interrupt, send, stop } from '../decide/session-commands.ts'
 import { viewInput } from '../project/views.ts'
 import type { StoredRow } from '../storage/rows.ts'
 import { type CallContext, orGone, sessionAnswer } from './context.ts'
+import { continueCall } from './continue-call.ts'
 import { movingCalls } from './moving-calls.ts'
 import { parkingCalls } from './parking-calls.ts'
 import { resolveProject, resolveSession, resolveTicket } from './resolve.ts'
@@ -54,7 +55,8 @@ export function sessionCalls(context: CallContext): Calls['sessions'] {
           message.input === undefined ? undefined : await read.row('input', message.input)
         const facts = await factsOf(context, read, ref)
         if (!facts.ok) return facts
-        const capabilities = context.fleet.capabilities(facts.value.session.runtime)
+        const { runtime, continueWith } = facts.value.session
+        const capabilities = context.fleet.capabilities(continueWith?.runtime ?? runtime)
         const decision = send(
           { facts: facts.value, existing, capabilities },
           { ...message, images: images.value },
@@ -89,12 +91,7 @@ export function sessionCalls(context: CallContext): Calls['sessions'] {
 
     finish: command('sessions.finish', finish),
 
-    continueWith: async () =>
-      refuse(
-        'host.unable',
-        'This host cannot move a session to another runtime yet.',
-        'Update Ballet.',
-      ),
+    continueWith: continueCall(context),
 
     ...parkingCalls(context),
     ...movingCalls(context),

@@ -1,17 +1,14 @@
-import { accept } from '../../src-shared/refusal.ts'
+import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { RuntimeName } from '../../src-shared/runtimes.ts'
 import { PlannerSettings, Settings, type SettingsChange } from '../../src-shared/settings.ts'
 import { receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
+import { checkAgentsLeave, checkRuntimeName, noPlanner } from '../decide/known-runtimes.ts'
 import { merged } from '../decide/merged.ts'
 import type { CallContext } from './context.ts'
 
-export function settingsCalls({
-  committer,
-  fleet,
-  draining,
-  ports,
-  records,
-}: CallContext): Calls['settings'] {
+export function settingsCalls(context: CallContext): Calls['settings'] {
+  const { committer, fleet, draining, ports, records } = context
   const { settings } = ports
   return {
     show: async () => accept(settings.current),
@@ -20,6 +17,8 @@ export function settingsCalls({
       const receipt = receiptOf('settings.edit', commandId, Settings)
       const earlier = await committer.earlier(receipt)
       if (earlier !== undefined) return earlier
+      const may = checkChange(context, change)
+      if (!may.ok) return may
       const next = await settings.change((current) => differing(current, change))
       fleet.resize(next.agents)
       draining.resized({ graceMs: next.drainGraceSeconds * 1_000, fast: false })
@@ -28,6 +27,48 @@ export function settingsCalls({
       return committer.transact(async () => accept({ change: null, answer: next }), receipt)
     },
   }
+}
+
+/** Refuses a planner that its runtime cannot be, and to take away an agent that something runs with. */
+function checkChange(
+  { ports, fleet, index }: CallContext,
+  { acpAgents = {}, planner }: SettingsChange,
+): Result<undefined> {
+  const { current } = ports.settings
+  const agents = merged(current.acpAgents, acpAgents)
+  const runtime = planner?.runtime
+  if (runtime !== undefined) {
+    const known = checkRuntimeName(runtime, agents)
+    if (!known.ok) return known
+    if (fleet.capabilities(runtime)?.planner === false) {
+      const able = fleet.runtimes.filter(({ capabilities }) => capabilities.planner)
+      const names = able.map((each) => each.runtime).join(', ')
+      return refuse(
+        'planner.runtime',
+        `${noPlanner(runtime, agents)}.`,
+        names === '' ? 'Switch the planner off instead.' : `These can: ${names}.`,
+      )
+    }
+  }
+  const leaving = Object.entries(acpAgents).flatMap(([name, agent]) => (agent === null ? name : []))
+  const unknown = leaving.find((name) => !Object.hasOwn(current.acpAgents, name))
+  if (unknown !== undefined) {
+    const names = Object.keys(current.acpAgents).sort()
+    return refuse(
+      'settings.no-agent',
+      `The settings have no agent ${unknown}.`,
+      names.length === 0 ? 'They have none at all.' : `They have ${names.join(', ')}.`,
+    )
+  }
+  const sessions = new Map<RuntimeName, string>()
+  for (const { runtime: used, id } of index.sessions) sessions.set(used, id)
+  return checkAgentsLeave(
+    leaving,
+    { projects: index.projects, sessions },
+    {
+      planner: { ...current.planner, ...(runtime === undefined ? {} : { runtime }) },
+    },
+  )
 }
 
 function differing(current: Settings, change: SettingsChange): Partial<Settings> {

@@ -6,6 +6,7 @@ import type { EventBody, LiveBlock } from '../../src-shared/timeline.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
+import { letGo } from './continue-with.ts'
 import { beginFinish, refuseFinish, tellRefused } from './finishing.ts'
 import { endLease } from './item-end.ts'
 import { takeMcpCall } from './mcp-calls.ts'
@@ -41,7 +42,7 @@ export type ItemsState = Pick<CutFacts, 'turnEvents' | 'live'> & {
   /** Whether the agent can be given more to do. */
   takesMore: boolean
   drained: Drained
-  /** What a new conversation is told where the agent lost the one that was; null where it did not. */
+  /** What a new conversation is told where the agent lost the one that was, or another runtime goes on; else null. */
   anew: string | null
   /** Why the planner does not try what is asked; null where it does. */
   plannerOff: string | null
@@ -75,6 +76,7 @@ export function takeItems(
   sendAnswers(fold.draft, ids)
   const delivers = state.takesMore && state.drained === 'none'
   if (delivers && !fold.ended && fold.frees) fold.draft.deliver(ids)
+  letGo(fold.draft, state.lease.id)
   sayWhatIsAsked(fold.draft)
   sayUnderWay(fold.draft)
   return {
@@ -212,7 +214,8 @@ class ItemFold {
     if (draft.session.state === 'waiting') draft.move('working', ...standingReason(draft.session))
     draft.set({ turn: number, turnStartedAt: at, outcome: null })
     // The agent may have had no turn to interrupt when it was told.
-    if (draft.session.pending === 'interrupt') {
+    const { pending } = draft.session
+    if (pending === 'interrupt' || pending === 'continue') {
       draft.tell({ type: 'turn.interrupt', lease: this.#state.lease.id })
     }
   }

@@ -37,6 +37,12 @@ export function finish(facts: SessionFacts, now: Instant): Taken {
           'Finish it when it is stopped. Where its push takes too long: stop it again.',
         )
       }
+      if (pending === 'continue') {
+        return refused(
+          'goes on with another runtime',
+          'Finish it when that one has it, or stop it.',
+        )
+      }
       break
     case 'parked':
     case 'failed':

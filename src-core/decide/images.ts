@@ -4,7 +4,7 @@ import { IMAGE_LIMITS, type SentImage } from '../../src-shared/contract.ts'
 import { BlobId } from '../../src-shared/ids.ts'
 import type { InputImage } from '../../src-shared/records.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
-import type { RuntimeCapabilities } from '../../src-shared/runtimes.ts'
+import { type RuntimeCapabilities, titleOfRuntime } from '../../src-shared/runtimes.ts'
 import type { SessionRow } from '../storage/rows.ts'
 
 /** An image as an input names it, and the blob that keeps it. */
@@ -57,9 +57,10 @@ export function checkImages(images: readonly SentImage[]): Result<CheckedImage[]
 
 /** `capabilities`: undefined while no agent has told them. */
 export function checkTakesImages(
-  { runtime }: Pick<SessionRow, 'runtime'>,
+  session: Pick<SessionRow, 'runtime' | 'continueWith'>,
   capabilities: RuntimeCapabilities | undefined,
 ): Result<never> | null {
+  const runtime = titleOfRuntime(session.continueWith?.runtime ?? session.runtime)
   if (capabilities === undefined) {
     return refuse(
       'image.not-known',

@@ -1,8 +1,10 @@
 import { type AgentItem, NOT_PUSHED } from '../../src-shared/agent-wire.ts'
 import { InputId, type Instant } from '../../src-shared/ids.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
+import { titleOfRuntime } from '../../src-shared/runtimes.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
+import { changeRuntime, withConversation } from './continue-with.ts'
 import { close } from './finishing.ts'
 import { loseRuntime } from './requests.ts'
 import { park, stopReason } from './session-commands.ts'
@@ -31,18 +33,27 @@ export function endLease(
         (item.refusal === undefined || item.refusal.code === NOT_PUSHED)),
   })
   const { workspace, pending, saga } = draft.session
+  const isStopped = pending === 'stop' || saga?.why === 'stop'
+  const next = isStopped || item.outcome === 'finished' ? null : draft.session.continueWith
   draft.set({
     leaseId: null,
     agent: null,
     turnStartedAt: null,
     workspace: item.kept ? workspace : null,
   })
-  loseRuntime(draft, ids)
+  if (next === null) {
+    loseRuntime(draft, ids)
+    draft.set({ continueWith: null })
+  } else changeRuntime(draft, anew ?? '', ids)
   const message = item.refusal?.message ?? ''
   const hint = item.refusal?.hint
   // Once everything is kept it does not matter any more how the agent lets go.
   if (draft.session.state === 'parked') return
-  const isStopped = pending === 'stop' || saga?.why === 'stop'
+  if (next !== null && item.outcome !== 'parked') {
+    draft.move('resuming', `${titleOfRuntime(next.runtime)} goes on with it`)
+    draft.set({ queuedAt: now, saga: null })
+    return
+  }
   const outcome = item.outcome !== 'finished' && isStopped ? 'stopped' : item.outcome
   switch (outcome) {
     case 'finished':
@@ -103,7 +114,8 @@ function beginAnew(
 ): void {
   for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
   const { parked } = draft.session
-  draft.set({ conversation: null, contextTokens: null, turnCut: false, wakes: false })
+  draft.set({ conversations: withConversation(draft.session), conversation: null })
+  draft.set({ contextTokens: null, turnCut: false, wakes: false })
   // The lost conversation had come as far as to be resumed: its work is in the workspace.
   if (item.kept && parked !== null) draft.set({ parked: { ...parked, restored: true } })
   const { message = 'The conversation is lost.' } = item.refusal ?? {}

@@ -1,5 +1,5 @@
 import type { ParkReason } from '../../src-shared/parking.ts'
-import type { KeptWork, ParkSaga, SessionRow } from '../storage/rows.ts'
+import type { ParkSaga, SessionRow } from '../storage/rows.ts'
 import { KEPT_REMOVE } from './change.ts'
 import type { SessionDraft } from './session-draft.ts'
 
@@ -18,12 +18,23 @@ export function isKeptOnly({ parked }: Pick<SessionRow, 'parked'>): boolean {
   return parked !== null && !parked.restored
 }
 
-/** Why a session is parked, with what is still to be done for it. */
-export function parkedReason({ why, work }: Pick<KeptWork, 'why' | 'work'>): string {
-  const { notPushed } = work
-  return notPushed === null
-    ? parkReasons[why]
-    : `${parkReasons[why]}; its branch is not pushed yet: ${notPushed.message}`
+const NOT_KEPT =
+  'its conversation cannot be moved: where its runtime does not have it any more, a new one begins'
+
+/** Why a session is parked, with what is still to be done for it and what is not kept of it. */
+export function parkedReason({
+  parked,
+  conversation,
+  turn,
+}: Pick<SessionRow, 'parked' | 'conversation' | 'turn'>): string {
+  if (parked === null) return ''
+  const { why, work } = parked
+  const parts = [
+    parkReasons[why],
+    ...(work.notPushed === null ? [] : [`its branch is not pushed yet: ${work.notPushed.message}`]),
+    ...(work.state === null && conversation !== null && turn > 0 ? [NOT_KEPT] : []),
+  ]
+  return parts.join('; ')
 }
 
 /** A session that is being parked is wanted parked alone after that, or brought back at once; no more stopped. */

@@ -1,8 +1,10 @@
 import type { Instant } from '../../src-shared/ids.ts'
 import type { SessionState } from '../../src-shared/records.ts'
+import { titleOfRuntime } from '../../src-shared/runtimes.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
+import { changeRuntime } from './continue-with.ts'
 import { wakesUp } from './parking.ts'
 import { sendAnswers } from './questions.ts'
 import { loseRuntime } from './requests.ts'
@@ -30,6 +32,8 @@ export type LeaseEndState = CutFacts & {
   lease: LeaseRow
   /** Earlier leases of the session, the latest first. */
   earlier: readonly LeaseRow[]
+  /** What a new conversation is told where another runtime is to go on. */
+  anew: string
 }
 
 export type LeaseLoss = {
@@ -64,12 +68,18 @@ export function loseLease(
     hint: 'The session is brought back; what was lost is told to the runtime with your next message.',
   })
   draft.set({ leaseId: null, agent: null })
-  loseRuntime(draft, ids)
+  const isStopped = before.pending === 'stop' || before.saga?.why === 'stop'
+  const next = isStopped ? null : before.continueWith
+  if (next === null) loseRuntime(draft, ids)
+  else changeRuntime(draft, state.anew, ids)
   if (!isLive(before.state)) return { answer: draft, change: draft.change() }
   sendAnswers(draft, ids)
 
-  if (before.pending === 'stop' || before.saga?.why === 'stop') {
+  if (isStopped) {
     park(draft, `${stopReason(before)}; ${loss.detail} before its last work was pushed`)
+  } else if (next !== null) {
+    draft.move('resuming', `${loss.detail}; ${titleOfRuntime(next.runtime)} goes on with it`)
+    draft.set({ queuedAt: now, saga: null })
   } else if (reason === neverReady && failures(state) >= UNREADY_LIMIT) {
     draft.move(
       'failed',

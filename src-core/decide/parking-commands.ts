@@ -46,6 +46,13 @@ export function parkSession(facts: SessionFacts, now: Instant, ids: Ids): Taken 
           'It holds no agent when it is stopped: there is nothing to park then.',
         )
       }
+      if (pending === 'continue') {
+        return refuse(
+          'session.continuing',
+          `Another runtime is about to go on with the session of ${facts.ticket.key}.`,
+          'Park it when that one has it.',
+        )
+      }
       beginPark(draft, leaseId, { why: 'person' }, ids)
       return changed(draft)
     case 'resuming':

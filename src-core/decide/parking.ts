@@ -78,8 +78,8 @@ export function storeParked(
   if (work.state === null) {
     for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
   }
-  loseRuntime(draft, ids)
-  const { saga, parked: before, wakes } = draft.session
+  const { saga, parked: before, wakes, continueWith } = draft.session
+  if (continueWith === null) loseRuntime(draft, ids)
   const why = saga?.why ?? 'drain'
   if (before !== null) removeOthers(draft, before, work.files)
   if (draft.session.state !== 'parking') draft.move('parking')
@@ -89,8 +89,9 @@ export function storeParked(
     pending: null,
     queuedAt: null,
   })
-  draft.move('parked', parkedReason({ why, work }), HINT)
-  const goesOn = saga?.resumes === true || wakes || hasMoreToDo(draft, why, saga?.seq ?? 0)
+  draft.move('parked', parkedReason(draft.session), HINT)
+  const isWanted = saga?.resumes === true || continueWith !== null
+  const goesOn = isWanted || wakes || hasMoreToDo(draft, why, saga?.seq ?? 0)
   if (!goesOn && why === 'stop') park(draft, draft.session.reason)
   else if (!goesOn) draft.ticketStatus('Waiting for answer')
   else if (drained === 'all') draft.set({ wakes: true })

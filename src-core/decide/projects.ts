@@ -133,7 +133,7 @@ export const isElsewhere = (project: ProjectRow, { repo }: ProjectChange) =>
 
 /**
  * Refuses another repository while work of a session may be in this one only, a name that is taken, and to take away a
- * variable that is not there.
+ * variable, or what is said of a stage, that is not there.
  */
 export function checkProjectEdit(state: EditState, change: ProjectChange): Result<undefined> {
   const { project, projects, sessions, tickets } = state
@@ -160,6 +160,17 @@ export function checkProjectEdit(state: EditState, change: ProjectChange): Resul
       'project.no-variable',
       `The project ${JSON.stringify(project.name)} has no variable ${unknown[0]}.`,
       names.length === 0 ? 'It has none at all.' : `It has ${names.join(', ')}.`,
+    )
+  }
+  const noStage = Object.entries(change.stages ?? {}).find(
+    ([stage, value]) => value === null && !Object.hasOwn(project.stages, stage),
+  )
+  if (noStage !== undefined) {
+    const names = Object.keys(project.stages).sort()
+    return refuse(
+      'project.no-stage',
+      `The project ${JSON.stringify(project.name)} says nothing of a stage ${noStage[0]}.`,
+      names.length === 0 ? 'It says nothing of any stage.' : `It does of ${names.join(', ')}.`,
     )
   }
   return change.name === undefined ? accept(undefined) : checkProjectName(others, change.name)

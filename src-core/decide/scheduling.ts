@@ -3,6 +3,7 @@ import type { Ids } from '../ports.ts'
 import type { LeaseRow, ProjectRow, SessionRow } from '../storage/rows.ts'
 import { type Change, joinChanges } from './change.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
+import { modelFor } from './stages.ts'
 
 /** A session that waits for an agent: queued, or resuming or parking without one. */
 export type Waiting = Pick<SessionRow, 'id' | 'projectId' | 'state' | 'queuedAt' | 'createdAt'> & {
@@ -74,7 +75,7 @@ export type Grant = {
   lastToken: number
   workspace: string
   /** Its settings hold for the session from now on. */
-  project: Pick<ProjectRow, 'permission' | 'model'>
+  project: Pick<ProjectRow, 'permission' | 'runtime' | 'model' | 'runtimeArgs' | 'stages'>
 }
 
 export type Leased = { lease: LeaseRow; ticket: TicketKey }
@@ -108,7 +109,7 @@ export function grantLeases(
       agent,
       workspace: facts.session.workspace ?? workspace,
       permission: project.permission,
-      model: project.model,
+      model: modelFor(project, facts.session),
     })
     return draft.change()
   })

@@ -241,7 +241,7 @@ export function stopReason({ outcome }: Pick<SessionRow, 'outcome'>): string {
 export function park(draft: SessionDraft, reason: string, hint?: string): void {
   const isReview = draft.session.outcome === 'needs_review'
   draft.move('parked', reason, hint ?? (isReview ? REVIEW_HINT : RESUME_HINT))
-  draft.set({ pending: null, queuedAt: null, saga: null, wakes: false })
+  draft.set({ pending: null, queuedAt: null, saga: null, wakes: false, continueWith: null })
   holdForStopped(draft)
   draft.ticketStatus(isReview ? 'Review' : 'Ready')
 }

@@ -300,7 +300,7 @@ export class SessionDraft {
     const queued = this.queued
     if (state !== 'waiting' || leaseId === null || queued.length === 0 || this.sent.length > 0)
       return
-    if (pending === 'stop' || pending === 'finish') return
+    if (pending !== null && pending !== 'interrupt') return
     const id = DeliveryId.parse(ids.uuid())
     const delivery = mergedDelivery(id, queued, this.#session)
     for (const input of queued) this.changeInput(input, { state: 'sent', delivery: id })

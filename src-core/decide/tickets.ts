@@ -1,5 +1,6 @@
 import type { GivenStatus } from '../../src-shared/contract.ts'
 import { InputId, type Instant, SessionId, TicketId, TicketKey } from '../../src-shared/ids.ts'
+import type { Stage } from '../../src-shared/records.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import { ticketText } from '../sessions/prompt.ts'
@@ -17,6 +18,7 @@ import { isFinishedUnheld } from './finishing.ts'
 import { parkedThen } from './kept-work.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isLive, isOver } from './session-states.ts'
+import { modelFor, runtimeOfStage } from './stages.ts'
 
 export type TicketAddition = {
   title: string
@@ -70,16 +72,21 @@ function newSession(
   now: Instant,
   ids: Ids,
 ): SessionRow {
+  const { stage } = ticket
+  const runtime = runtimeOfStage(project, stage)
   return {
     id: SessionId.parse(ids.uuid()),
     ticketId: ticket.id,
     projectId: project.id,
-    stage: ticket.stage,
-    runtime: project.runtime,
+    stage,
+    runtime,
     runtimeVersion: null,
-    model: project.model,
+    model: modelFor(project, { stage, runtime, chosenModel: null }),
+    chosenModel: null,
     permission: project.permission,
     conversation: null,
+    conversations: [],
+    continueWith: null,
     state: 'queued',
     stateSince: now,
     reason: '',
@@ -188,16 +195,20 @@ export type TicketEdit = {
   body?: string | undefined
   priority?: number | undefined
   status?: GivenStatus | undefined
+  stage?: Stage | undefined
 }
 
 /** What a session was given of the ticket stays as it is. */
 export function editTicket(
   { ticket, sessions }: DeletionState,
-  { title, body, priority, status }: TicketEdit,
+  { title, body, priority, status, stage }: TicketEdit,
   now: Instant,
 ): Result<Decision<TicketRow>> {
   const live = sessions.find(isBusy)
-  if (status !== undefined && status !== ticket.status && live !== undefined) {
+  const isOther =
+    (status !== undefined && status !== ticket.status) ||
+    (stage !== undefined && stage !== ticket.stage)
+  if (isOther && live !== undefined) {
     return refuse(
       'ticket.live',
       `The ticket ${ticket.key} has a session that ${busyWith(live)}.`,
@@ -210,9 +221,10 @@ export function editTicket(
     ...(body === undefined ? {} : { body }),
     ...(priority === undefined ? {} : { priority }),
     ...(status === undefined ? {} : { status }),
+    ...(stage === undefined ? {} : { stage }),
     updatedAt: now,
   }
-  const same = (['title', 'body', 'priority', 'status'] as const).every(
+  const same = (['title', 'body', 'priority', 'status', 'stage'] as const).every(
     (field) => row[field] === ticket[field],
   )
   if (same) return accept({ answer: ticket, change: null })

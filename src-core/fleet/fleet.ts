@@ -63,8 +63,12 @@ export class Fleet {
     return [...this.#runtimes.values()]
   }
 
+  /** Undefined while no agent has told them, and for a runtime without a driver. */
   capabilities(runtime: RuntimeName): RuntimeCapabilities | undefined {
-    return this.#runtimes.get(runtime)?.capabilities
+    const own = this.#runtimes.get(runtime)
+    if (own !== undefined || !runtime.startsWith('acp:')) return own?.capabilities
+    // Agents name those that they know; any other one has the same driver.
+    return this.runtimes.find((other) => other.runtime.startsWith('acp:'))?.capabilities
   }
 
   /** Launches what is missing; the highest places that are too many drain. */

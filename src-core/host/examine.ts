@@ -12,14 +12,16 @@ import type { MachineReport } from '../../src-shared/headless-host.ts'
 import { AgentId } from '../../src-shared/ids.ts'
 import { accept, BalletError, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import { Settings } from '../../src-shared/settings.ts'
+import { runtimesInUse } from '../decide/known-runtimes.ts'
 import { HEARTBEAT_MS, RUNTIMES_PROBE_MS } from '../limits.ts'
 import type { Launcher } from '../ports.ts'
-import { inspectDatabase } from '../storage/sqlite/database.ts'
+import { inspectDatabase, type ProjectRuntimes } from '../storage/sqlite/database.ts'
 import { type DataFolder, layOut } from './data-folder.ts'
 import { selectEnvironment } from './environment.ts'
 import { takeHostLock } from './host-lock.ts'
 import { readLoginShellEnvironment } from './login-shell.ts'
 import { machineNotes } from './machine-notes.ts'
+import { judgeRuntimes } from './runtime-findings.ts'
 import { readSettings } from './settings-file.ts'
 import { freeBytes, systemClock } from './system.ts'
 
@@ -55,7 +57,7 @@ export async function examine({
   const isThere = await lookAtFolder(folder).catch(keep)
   const settings = (await readSettings(folder.settings).catch(keep)) ?? Settings.parse({})
   const place = isThere === true ? folder.dataDir : tmpdir()
-  const [found, storage, shell, more] = await Promise.all([
+  const [found, database, shell, more] = await Promise.all([
     askAgent(launcher, {
       dataDir: place,
       env: selectEnvironment(env, settings.passEnv),
@@ -75,7 +77,10 @@ export async function examine({
   }
   if (!found.ok) problems.push(found.refusal)
   else {
-    problems.push(...found.value.runtimes.flatMap(({ problem }) => problem ?? []))
+    const used = runtimesInUse(database?.projects ?? [], settings)
+    const judged = judgeRuntimes(found.value.runtimes, used, settings)
+    problems.push(...judged.problems)
+    notes.push(...judged.notes)
     if (found.value.git.path === null) problems.push(NO_GIT)
   }
   return {
@@ -84,7 +89,7 @@ export async function examine({
     dataDir: folder.dataDir,
     git: found.ok ? found.value.git : { path: null, version: null },
     runtimes: found.ok ? found.value.runtimes : [],
-    storage,
+    storage: database?.storage ?? null,
     notes,
     problems,
   }
@@ -120,7 +125,7 @@ const mayWrite = (path: string): Promise<boolean> =>
 async function lookAtDatabase(
   folder: DataFolder,
   isThere: boolean,
-): Promise<MachineReport['storage']> {
+): Promise<{ storage: MachineReport['storage']; projects: ProjectRuntimes[] } | null> {
   const { database } = folder
   const size = isThere ? await stat(database).catch(() => null) : null
   if (size === null || size.size === 0) return null
@@ -131,10 +136,10 @@ async function lookAtDatabase(
     startedAt: systemClock.now(),
   })
   try {
+    const { projects, ...seen } = inspectDatabase(database)
     return {
-      file: database,
-      ...inspectDatabase(database),
-      freeBytes: await freeBytes(dirname(database)),
+      storage: { file: database, ...seen, freeBytes: await freeBytes(dirname(database)) },
+      projects,
     }
   } finally {
     lock.release()

@@ -65,6 +65,7 @@ const SessionPart = z.object({
   runtime: RuntimeName,
   runtimeVersion: z.string().nullable(),
   model: z.string().nullable(),
+  chosenModel: z.string().nullable().optional(),
   permission: PermissionMode,
   conversation: z.string().nullable(),
   branch: z.string().regex(/^ballet\//),

@@ -7,13 +7,17 @@ import { z } from 'zod'
 import type { BlobText } from '../../src-shared/agent-wire.ts'
 import type { SessionId } from '../../src-shared/ids.ts'
 import type { KeptFile } from '../../src-shared/parking.ts'
-import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
+import { accept, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
+import { RuntimeName } from '../../src-shared/runtimes.ts'
 import { TimelineEvent } from '../../src-shared/timeline.ts'
 import type { Reader } from '../commit/committer.ts'
 import { changeOf } from '../decide/change.ts'
+import { withConversation } from '../decide/continue-with.ts'
 import { parkedReason } from '../decide/kept-work.ts'
-import { MOVE_MS } from '../limits.ts'
-import type { ProjectRow, SessionRow, StoredRow } from '../storage/rows.ts'
+import { checkRuntimeName } from '../decide/known-runtimes.ts'
+import { runtimesProbe } from '../host/examine.ts'
+import { MOVE_MS, RUNTIMES_PROBE_MS } from '../limits.ts'
+import type { PastConversation, ProjectRow, SessionRow, StoredRow } from '../storage/rows.ts'
 import { blobsIn, type MovingParts } from './export-session.ts'
 import { EXPORT_FILES, EXPORT_VERSION, ExportedRows } from './exported.ts'
 import { importedRows } from './imported-rows.ts'
@@ -75,7 +79,8 @@ async function bringIn(
   const begun = await begin(parts, given, unpacked)
   if (!begun.ok) return begun
   await appendTimeline(parts, unpacked)
-  const done = await settle(parts, unpacked.rows, given.file)
+  const lacks = await lackOf(parts, unpacked.rows.session.runtime)
+  const done = await settle(parts, unpacked.rows, given.file, lacks)
   if (!done.ok) return done
   const names = new Set(unpacked.files.map(({ name }) => name))
   const others = earlier.flatMap(({ name }) => (names.has(name) ? [] : [name]))
@@ -97,6 +102,17 @@ async function readRows(folder: string, file: string): Promise<Result<ExportedRo
       'export.newer',
       `${file} has version ${version} of its rows; this Ballet knows ${EXPORT_VERSION}.`,
       'A newer Ballet wrote it. Update Ballet on this machine, then import again.',
+    )
+  }
+  const runtime = z
+    .looseObject({ session: z.looseObject({ runtime: z.string() }) })
+    .safeParse(value)
+  const name = runtime.data?.session.runtime
+  if (name !== undefined && !RuntimeName.safeParse(name).success) {
+    return refuse(
+      'export.runtime-unknown',
+      `The session in ${file} runs with ${JSON.stringify(name)}, which this Ballet cannot drive.`,
+      'A newer Ballet may have written it: update Ballet on this machine, then import again.',
     )
   }
   const rows = ExportedRows.safeParse(value)
@@ -144,25 +160,27 @@ async function begin(
   { rows, files }: Unpacked,
 ): Promise<Result<null>> {
   const id = rows.session.id
-  const cleared = await committer.transact<null>(async (read) => {
+  const cleared = await committer.transact<readonly PastConversation[]>(async (read) => {
     const existing = await read.row('session', id)
-    if (existing === undefined) return accept({ change: null, answer: null })
+    if (existing === undefined) return accept({ change: null, answer: [] })
     if (existing.state !== 'moved') return alreadyComing()
     const inputs = await read.rows({ table: 'input', where: { sessionId: id, state: 'unknown' } })
     const deletes = [
       ...inputs.map((input) => ({ table: 'input' as const, id: input.id })),
       { table: 'session' as const, id },
     ]
-    return accept({ change: changeOf({ deletes }), answer: null })
+    const conversations = withConversation(existing)
+    return accept({ change: changeOf({ deletes }), answer: conversations })
   })
   if (!cleared.ok) return cleared
+  const conversations = cleared.value
   return committer.transact<null>(async (read, now) => {
     const project = await given.findProject(read, rows.repo)
     if (!project.ok) return project
     const existing = await read.row('ticket', rows.ticket.id)
     const taken = await read.rows({ table: 'ticket', where: { key: rows.ticket.key } })
     const place = { project: project.value, existing, isTaken: () => taken.length > 0, files }
-    const made = importedRows(rows, { ...place, file: given.file }, now, ports.ids)
+    const made = importedRows(rows, { ...place, file: given.file, conversations }, now, ports.ids)
     const next = { ...project.value, nextNumber: made.nextNumber }
     const put = <T extends string, R>(table: T, list: readonly R[]) =>
       list.map((row) => ({ table, row }))
@@ -230,20 +248,42 @@ async function appendTimeline(
   await store()
 }
 
+/** Why its runtime would not start here, so that it is known before somebody answers it; null where it would. */
+async function lackOf(
+  { ports, fleet }: MovingParts,
+  runtime: RuntimeName,
+): Promise<Refusal | null> {
+  const known = checkRuntimeName(runtime, ports.settings.current.acpAgents)
+  if (!known.ok) return known.refusal
+  const found = await fleet.ask(runtimesProbe(ports.settings.current), RUNTIMES_PROBE_MS)
+  if (!found.ok) {
+    ports.log.warn('whether the runtime of an imported session is here is not known', {
+      ...found.refusal,
+    })
+    return null
+  }
+  const report = found.value.runtimes.find((each) => each.runtime === runtime)
+  return report?.problem ?? null
+}
+
 /** All of it is here: from now on it can be resumed. Its timeline tells of both ends of the way. */
 function settle(
   { committer }: MovingParts,
   { session: { id }, exportedAt }: ExportedRows,
   file: string,
+  lacks: Refusal | null,
 ): Promise<Result<null>> {
   return committer.transact<null>(async (read, now) => {
     const session = await read.row('session', id)
     if (session === undefined || session.parked === null) return alreadyComing()
-    const reason = `${parkedReason(session.parked)}; imported from ${file}`
+    const missing = lacks === null ? '' : `; ${lacks.message}`
+    const reason = `${parkedReason(session)}; imported from ${file}${missing}`
     const row: SessionRow = {
       ...session,
       ...{ state: 'parked', stateSince: now, reason, updatedAt: now },
-      hint: 'Answer it or send a message: any agent goes on with it.',
+      hint: [lacks?.hint ?? '', 'Answer it or send a message: any agent goes on with it.']
+        .filter((part) => part !== '')
+        .join(' '),
     }
     const moves = [
       { at: exportedAt, from: 'parked', to: 'moved', reason: 'exported by another host' },

@@ -4,6 +4,7 @@ import type { Ids } from '../ports.ts'
 import type {
   AssumptionRow,
   InputRow,
+  PastConversation,
   ProjectRow,
   QuestionRow,
   RequestRow,
@@ -32,6 +33,8 @@ export type ImportPlace = {
   /** As they are kept here. */
   files: readonly KeptFile[]
   file: string
+  /** Those that runtimes of this machine keep of it, from before it was moved away. */
+  conversations: readonly PastConversation[]
 }
 
 /** The state in which it stands while its timeline comes in: nothing begins with it. */
@@ -105,7 +108,11 @@ function sessionOf(
     projectId,
     files,
     file,
-  }: { ticket: TicketRow; projectId: ProjectId; files: readonly KeptFile[]; file: string },
+    conversations,
+  }: Pick<ImportPlace, 'files' | 'file' | 'conversations'> & {
+    ticket: TicketRow
+    projectId: ProjectId
+  },
   now: Instant,
 ): SessionRow {
   const { parked } = exported
@@ -117,6 +124,9 @@ function sessionOf(
     stateSince: now,
     reason: COMING,
     hint: `When that was cut, import ${file} again.`,
+    chosenModel: exported.session.chosenModel ?? null,
+    conversations: [...conversations],
+    continueWith: null,
     leaseId: null,
     agent: null,
     workspace: null,

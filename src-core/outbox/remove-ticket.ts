@@ -1,8 +1,10 @@
 import { CommandId, TicketId } from '../../src-shared/ids.ts'
 import { DeletedTicket, type DeletionReport } from '../../src-shared/moving.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
+import type { RuntimeName } from '../../src-shared/runtimes.ts'
 import { receiptOf } from '../commit/committer.ts'
 import { changeOf } from '../decide/change.ts'
+import { withConversation } from '../decide/continue-with.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
 import { checkTicketDeletion, deleteTicket } from '../decide/tickets.ts'
 import { PUSH_PROBE_MS, REAP_PROBE_MS, REMOVE_PROBE_MS } from '../limits.ts'
@@ -157,21 +159,31 @@ async function removeStates(
   sessions: readonly SessionRow[],
 ): Promise<Result<number>> {
   let files = 0
-  for (const { conversation, runtime, projectId } of sessions) {
-    if (conversation === null) continue
-    const project: ProjectRow | undefined = await ports.storage.row('project', projectId)
+  for (const session of sessions) {
+    const project: ProjectRow | undefined = await ports.storage.row('project', session.projectId)
     const env = { ...project?.env }
-    const found = await fleet.ask(
-      {
-        ...{ kind: 'state.remove', runtime, conversations: [conversation], env },
-        runtimePath: ports.settings.current.runtimePaths[runtime] ?? null,
-      },
-      REMOVE_PROBE_MS,
-    )
-    if (!found.ok) return found
-    files += found.value.files
+    for (const [runtime, conversations] of conversationsOf(session)) {
+      const found = await fleet.ask(
+        {
+          ...{ kind: 'state.remove', runtime, conversations, env },
+          runtimePath: ports.settings.current.runtimePaths[runtime] ?? null,
+        },
+        REMOVE_PROBE_MS,
+      )
+      if (!found.ok) return found
+      files += found.value.files
+    }
   }
   return accept(files)
+}
+
+/** All that it ever had, by the runtime that keeps them. */
+function conversationsOf(session: SessionRow): Map<RuntimeName, string[]> {
+  const all = new Map<RuntimeName, string[]>()
+  for (const { runtime, conversation } of withConversation(session)) {
+    all.set(runtime, [...(all.get(runtime) ?? []), conversation])
+  }
+  return all
 }
 
 /** Ends what the planner still runs for the ticket; with its questions goes what knows of it. */

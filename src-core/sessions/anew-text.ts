@@ -11,30 +11,46 @@ const ENTRY = 1_200
 /** The newest events that a summary is made of. */
 const EVENTS = 2_000
 
-/** The first message of a new conversation that goes on with the work of one that is gone. */
+const beginnings = {
+  lost: {
+    who: 'You',
+    intro:
+      'You go on with work on a ticket that was begun in a conversation which is lost. What was done is in your clone: look at its commits and at what is uncommitted first.',
+  },
+  continued: {
+    who: 'The agent before you',
+    intro:
+      'You go on with work on a ticket that another coding agent began in this very clone; you have its work, and not its conversation. Look at its commits and at what is uncommitted first, and go on from there.',
+  },
+} as const
+
+/** The first message of a new conversation that goes on with the work of an earlier one. */
 export async function anewText(
   storage: Storage,
   { session, ticket }: SessionFacts,
+  why: keyof typeof beginnings,
 ): Promise<string> {
+  const { intro, who } = beginnings[why]
   const [{ events }, questions] = await Promise.all([
     storage.timeline(session.id, { limit: EVENTS }),
     storage.rows({ table: 'question', where: { sessionId: session.id } }),
   ])
   const parts = [
-    'You go on with work on a ticket that was begun in a conversation which is lost. What was done is in your clone: look at its commits and at what is uncommitted first.',
+    intro,
     `# The ticket\n\n${ticketText(ticket)}`,
-    summaryOf(events),
+    summaryOf(events, who),
+    openTodos(events),
     questionsOf(questions),
   ]
   return parts.filter((part) => part !== '').join('\n\n')
 }
 
 /** What was said and done, the oldest first; where it is too long, the newest of it. */
-function summaryOf(events: readonly TimelineEvent[]): string {
+function summaryOf(events: readonly TimelineEvent[], who: string): string {
   const lines: string[] = []
   let left = SUMMARY
   for (const event of [...events].reverse()) {
-    const line = lineOf(event)
+    const line = lineOf(event, who)
     if (line === null) continue
     left -= line.length + 1
     if (left < 0) {
@@ -47,23 +63,33 @@ function summaryOf(events: readonly TimelineEvent[]): string {
   return `# What happened so far\n\n${lines.reverse().join('\n')}`
 }
 
-function lineOf(event: TimelineEvent): string | null {
+function lineOf(event: TimelineEvent, who: string): string | null {
   // What subagents did is in what they came back with.
   if ('parent' in event && event.parent !== undefined) return null
   switch (event.kind) {
     case 'input.delivered':
       return `- ${event.author === 'person' ? 'The person' : 'Ballet'}: ${short(event.text)}`
     case 'assistant.text':
-      return `- You: ${short(event.text)}`
+      return `- ${who}: ${short(event.text)}`
     case 'tool.call':
-      return `- You used ${event.name}: ${short(event.title)}`
+      return `- ${who} used ${event.name}: ${short(event.title)}`
     case 'assumption':
-      return `- You assumed: ${short(event.assumption)}`
+      return `- ${who} assumed: ${short(event.assumption)}`
     case 'stage.completed':
-      return `- You completed the stage (${event.outcome}): ${short(event.summary)}`
+      return `- ${who} completed the stage (${event.outcome}): ${short(event.summary)}`
     default:
       return null
   }
+}
+
+/** What the newest list of steps has that is not done. */
+function openTodos(events: readonly TimelineEvent[]): string {
+  const newest = events.flatMap((event) =>
+    event.kind === 'todo' && event.parent === undefined ? [event] : [],
+  )
+  const open = newest.at(-1)?.items.filter(({ status }) => status !== 'done') ?? []
+  if (open.length === 0) return ''
+  return `# What was still to be done\n\n${open.map(({ text }) => `- ${short(text)}`).join('\n')}`
 }
 
 function questionsOf(questions: readonly QuestionRow[]): string {
@@ -73,7 +99,7 @@ function questionsOf(questions: readonly QuestionRow[]): string {
       answer !== null ? `Answer: ${answer.text}` : (withdrawn ?? 'It is not answered yet.')
     return `- ${key}: ${short(question)}\n  ${short(said)}`
   })
-  return `# What you asked\n\n${lines.join('\n')}`
+  return `# What was asked\n\n${lines.join('\n')}`
 }
 
 function short(text: string): string {

@@ -196,8 +196,9 @@ export class Assignment {
       const turnEvents = await this.#turn(session, 0)
       const turnBefore = await this.#turn(session, 1)
       const key = needsKey(session) ? await this.#ports.key() : null
+      const hasTools = this.#fleet.capabilities(session.runtime)?.mcp ?? true
       const spec = buildSpec(
-        { facts, lease, project, turnEvents, turnBefore, key },
+        { facts, lease, project, turnEvents, turnBefore, key, hasTools },
         this.#ports.paths,
         this.#ports.settings.current,
         this.#ports.texts,

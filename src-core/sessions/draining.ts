@@ -168,8 +168,8 @@ function nextStep(
   pending: string | null,
   { isGraceOver, fast }: Drain,
 ): 'park' | 'hurry' | 'release' | null {
-  // What is being stopped or finished frees the agent too.
-  if (pending === 'stop' || pending === 'finish') return null
+  // What is being stopped or finished frees the agent too, and what goes on with another runtime.
+  if (pending !== null && pending !== 'interrupt') return null
   switch (state) {
     case 'waiting':
       return 'park'

@@ -6,14 +6,15 @@ import type { Committer, Reader } from '../commit/committer.ts'
 import { type ItemsAnswer, type RunningTurn, takeItems } from '../decide/agent-items.ts'
 import type { Decision } from '../decide/change.ts'
 import { type LeaseLoss, loseLease } from '../decide/lease-end.ts'
-import type { Drained } from '../decide/parking.ts'
 import { storePlainItems } from '../decide/plain-items.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import type { LiveBlocks } from '../following/live-blocks.ts'
 import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
+import { anewText } from './anew-text.ts'
 import { type Batch, freshItems, lastOf, takeBatches } from './batches.ts'
+import type { IntakeHandlers } from './intake-handlers.ts'
 import { itemsFacts } from './items-facts.ts'
 import { ParkedReading } from './parked-reading.ts'
 import type { Problems } from './problems.ts'
@@ -32,19 +33,6 @@ type Inbox = {
   work: Promise<void> | null
   /** Cancels its next try; null when none is planned. */
   cancelRetry: (() => void) | null
-}
-
-export type IntakeHandlers = {
-  /** Everything of the lease up to `n` is stored. */
-  acknowledge(lease: LeaseId, n: number): void
-  /** The lease is not the session's current one. */
-  fence(lease: LeaseId): void
-  /** The lease is over, and its last row change is stored. */
-  ended(lease: LeaseId): void
-  /** Which agents are drained, as the holder of the lease sees it. */
-  drained(lease: LeaseId): Drained
-  /** A defect: the items cannot be stored, now or later. */
-  broken(lease: LeaseId, detail: string): void
 }
 
 type IntakePorts = Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage' | 'settings' | 'kept'>
@@ -323,6 +311,7 @@ export class ItemIntake {
     const more = await itemsFacts(this.#ports, read, {
       ...{ facts, running, items: items.items },
       live: this.#live,
+      capabilities: this.#handlers.capabilities,
     })
     const decision = takeItems(
       {
@@ -370,8 +359,8 @@ export class ItemIntake {
       return accept(
         loseLease(
           {
-            facts,
-            lease,
+            ...{ facts, lease },
+            anew: session.continueWith === null ? '' : await anewText(storage, facts, 'continued'),
             earlier: leases
               .filter(({ token }) => token < lease.token)
               .sort((a, b) => b.token - a.token),

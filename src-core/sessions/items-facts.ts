@@ -1,3 +1,4 @@
+import type { RuntimeCapabilities, RuntimeName } from '../../src-shared/runtimes.ts'
 import type { Reader } from '../commit/committer.ts'
 import type { ItemsState, RunningTurn } from '../decide/agent-items.ts'
 import { losesConversation } from '../decide/item-end.ts'
@@ -17,11 +18,13 @@ export async function itemsFacts(
     items,
     running,
     live,
+    capabilities,
   }: {
     facts: SessionFacts
     items: Items['items']
     running: RunningTurn | null
     live: LiveBlocks
+    capabilities(runtime: RuntimeName): RuntimeCapabilities | undefined
   },
 ): Promise<Pick<ItemsState, 'plannerOff' | 'live' | 'turnEvents' | 'anew'>> {
   const { session } = facts
@@ -34,11 +37,13 @@ export async function itemsFacts(
   )
   const asks = items.some((item) => item.type === 'mcp.call' && item.made.tool === 'ask_question')
   const loses = items.some((item) => losesConversation(item, session))
+  const changes = session.continueWith !== null && items.some(({ type }) => type === 'ended')
   const project = asks ? await read.row('project', session.projectId) : undefined
+  const planner = asks ? capabilities(settings.current.planner.runtime) : undefined
   return {
-    plannerOff: plannerOff(project, settings.current),
+    plannerOff: plannerOff(project, settings.current, planner),
     live: settles ? live.of(session.id) : [],
     turnEvents: settles ? await storage.turn(session.id, session.turn) : [],
-    anew: loses ? await anewText(storage, facts) : null,
+    anew: loses || changes ? await anewText(storage, facts, changes ? 'continued' : 'lost') : null,
   }
 }

@@ -166,6 +166,7 @@ export class KeptWorkKeeper {
     )
     await this.#change(id, (draft) => {
       const { parked: now, reason, state } = draft.session
+      const before = parkedReason(draft.session)
       if (now === null || now.at !== parked.at) return
       const notPushed = pushed.ok ? null : pushed.refusal
       if (!pushed.ok && notPushed?.message === now.work.notPushed?.message) return
@@ -176,8 +177,9 @@ export class KeptWorkKeeper {
         const text = `The branch ${branch} is on the remote now.`
         draft.event({ kind: 'notice', level: 'info', code: 'park.pushed', text })
       }
-      if (state === 'parked' && reason === parkedReason(now))
-        draft.set({ reason: parkedReason(next) })
+      if (state === 'parked' && reason === before) {
+        draft.set({ reason: parkedReason(draft.session) })
+      }
     })
     return pushed
   }

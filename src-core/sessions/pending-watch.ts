@@ -1,6 +1,6 @@
 import type { Committed } from '../commit/committer.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import { FINISH_MS, INTERRUPT_MS, PARK_MS, STOP_MS } from '../limits.ts'
+import { FINISH_MS, INTERRUPT_MS, LET_GO_MS, PARK_MS, STOP_MS } from '../limits.ts'
 import type { Clock } from '../ports.ts'
 import type { SessionRow } from '../storage/rows.ts'
 
@@ -8,10 +8,11 @@ const limits = {
   interrupt: INTERRUPT_MS,
   stop: STOP_MS,
   finish: FINISH_MS,
+  continue: LET_GO_MS,
   park: PARK_MS,
 } as const
 
-/** Ends an agent that was told to interrupt, stop, finish or park and does not: what a person asked for happens either way. */
+/** Ends an agent that was told to interrupt, stop, finish, park or let go and does not: what a person asked for happens either way. */
 export class PendingWatch {
   readonly #clock: Clock
   readonly #fleet: Fleet

@@ -1,5 +1,6 @@
 import type { QuestionAnswer } from '../../src-shared/questions.ts'
 import type { Author } from '../../src-shared/records.ts'
+import { stageOf } from '../decide/stages.ts'
 import type {
   AssumptionRow,
   ProjectRow,
@@ -8,17 +9,32 @@ import type {
   TicketRow,
 } from '../storage/rows.ts'
 
-const SESSION_PROMPT = `You work on one ticket for a person who watches this session in Ballet.
+const PLACE = `You work on one ticket for a person who watches this session in Ballet.
 You are in a git clone of your own, on a branch of your own that nobody else writes. Do the ticket's work here.
-You need not commit and must not push or switch branches: Ballet commits what is uncommitted and pushes the branch when the ticket is finished. Commit yourself where separate commits help the reader.
-The tools of the MCP server “ballet” are how you reach people: ask_question for a decision that is theirs, record_assumption for one that you took yourself, report_progress, and complete_stage when the work is done. What follows says when to use which.
+You need not commit and must not push or switch branches: Ballet commits what is uncommitted and pushes the branch when the ticket is finished. Commit yourself where separate commits help the reader.`
+
+const TOOLS = `The tools of the MCP server “ballet” are how you reach people: ask_question for a decision that is theirs, record_assumption for one that you took yourself, report_progress, and complete_stage when the work is done. What follows says when to use which.
 End your turn when the work is done, or when you asked: say briefly what you did, what you checked, and what is open. The next message continues this conversation.`
 
-/** Appended to the runtime's own system prompt: how to work here, Ballet's skill, and the project's own words. */
-export function sessionPrompt(skill: string, project: Pick<ProjectRow, 'name' | 'skill'>): string {
-  const own =
-    project.skill === null ? [] : [`# What ${project.name} adds\n\n${project.skill.trim()}`]
-  return [SESSION_PROMPT, skill.trim(), ...own].join('\n\n')
+const NO_TOOLS = `You have no tool to ask with. Decide yourself what is cheap to change later, and say in your last words what you assumed. Where a decision is the person's, ask it as the last words of your turn and end the turn.
+End your turn when the work is done, or when you asked: say briefly what you did, what you checked, and what is open. The next message continues this conversation.`
+
+type OwnWords = {
+  project: Pick<ProjectRow, 'name' | 'skill' | 'stages'>
+  stage: string
+  /** The runtime takes Ballet's tools. */
+  hasTools: boolean
+}
+
+/** Appended to the runtime's own system prompt: how to work here, Ballet's skill, the project's and the stage's words. */
+export function sessionPrompt(skill: string, { project, stage, hasTools }: OwnWords): string {
+  const ofStage = stageOf(project, stage).skill ?? null
+  const own = [
+    ...(project.skill === null ? [] : [`# What ${project.name} adds\n\n${project.skill.trim()}`]),
+    ...(ofStage === null ? [] : [`# Your stage: ${stage}\n\n${ofStage.trim()}`]),
+  ]
+  const how = hasTools ? [`${PLACE}\n${TOOLS}`, skill.trim()] : [`${PLACE}\n${NO_TOOLS}`]
+  return [...how, ...own].join('\n\n')
 }
 
 /** The first message of a ticket's session. */

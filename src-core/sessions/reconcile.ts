@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { AgentItem, ItemBatch } from '../../src-shared/agent-wire.ts'
 import { accept } from '../../src-shared/refusal.ts'
 import type { Committer } from '../commit/committer.ts'
+import { changeRuntime } from '../decide/continue-with.ts'
 import { SessionDraft } from '../decide/session-draft.ts'
 import type { CorePorts } from '../ports.ts'
+import { anewText } from './anew-text.ts'
 import type { ItemIntake } from './item-intake.ts'
 import { loadFacts } from './session-facts.ts'
 
@@ -46,7 +48,7 @@ async function storeSpool({ spool, log }: CorePorts, { intake }: Parts): Promise
 }
 
 /** Sessions that claim an agent without a lease that goes on. */
-async function freeUnheld({ storage, log }: CorePorts, { committer }: Parts): Promise<void> {
+async function freeUnheld({ storage, log, ids }: CorePorts, { committer }: Parts): Promise<void> {
   const held = await storage.rows({
     table: 'session',
     where: { state: ['starting', 'working', 'waiting', 'resuming', 'parking'] },
@@ -57,6 +59,8 @@ async function freeUnheld({ storage, log }: CorePorts, { committer }: Parts): Pr
     await committer.transact(async (read, now) => {
       const facts = await loadFacts(read, id)
       if (facts === undefined) return accept({ change: null, answer: null })
+      const isChanged = facts.session.continueWith !== null
+      const anew = isChanged ? await anewText(storage, facts, 'continued') : ''
       const draft = new SessionDraft(facts, now)
       if (state !== 'parking') draft.move('resuming', RESTARTED.detail)
       draft.set({
@@ -66,6 +70,7 @@ async function freeUnheld({ storage, log }: CorePorts, { committer }: Parts): Pr
         turnStartedAt: null,
         pending: facts.session.pending === 'finish' ? 'finish' : null,
       })
+      changeRuntime(draft, anew, ids)
       return accept({ change: draft.change(), answer: null })
     })
   }

@@ -7,6 +7,7 @@ import type { Settings } from '../../src-shared/settings.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
 import type { SessionFacts } from '../decide/session-draft.ts'
+import { argsFor } from '../decide/stages.ts'
 import { openCalls } from '../decide/turn-cut.ts'
 import type { Paths, Texts } from '../ports.ts'
 import type { InputRow, LeaseRow, ProjectRow, SessionRow } from '../storage/rows.ts'
@@ -24,11 +25,13 @@ export type SpecFacts = {
   turnBefore: readonly TimelineEvent[]
   /** The data key where something of the session is sealed with it; null otherwise. */
   key: string | null
+  /** The runtime takes Ballet's tools. */
+  hasTools: boolean
 }
 
 /** Everything that an agent needs to run the session, also what it must know to bring it back. */
 export function buildSpec(
-  { facts, lease, project, turnEvents, turnBefore, key }: SpecFacts,
+  { facts, lease, project, turnEvents, turnBefore, key, hasTools }: SpecFacts,
   paths: Paths,
   settings: Settings,
   texts: Texts,
@@ -55,11 +58,11 @@ export function buildSpec(
     runtimePath: settings.runtimePaths[session.runtime] ?? null,
     acp: acpAgentOf(session.runtime, settings.acpAgents),
     model: session.model,
-    runtimeArgs: [...project.runtimeArgs],
+    runtimeArgs: [...argsFor(project, session)],
     env: { ...project.env },
     permission: session.permission,
     grants: [...session.grants],
-    prompt: sessionPrompt(texts.skill, project),
+    prompt: sessionPrompt(texts.skill, { project, stage: session.stage, hasTools }),
     task: session.state === 'parking' ? 'park' : 'run',
     parked: key === null ? null : parkedOf(session, key, paths),
     // One that was moved here ran under leases of another host.

@@ -103,6 +103,20 @@ export type KeptWork = {
   restored: boolean
 }
 
+/** Another runtime or model that is to go on with a session. */
+export type ContinueWith = {
+  runtime: RuntimeName
+  /** What it is to run with; null: the runtime's own choice. */
+  model: string | null
+  /** As the person said it; null: what project and stage say. */
+  chosenModel: string | null
+  /** The agent that holds the session was told to let go. */
+  told: boolean
+}
+
+/** One that a runtime keeps by itself. */
+export type PastConversation = { runtime: RuntimeName; conversation: string }
+
 export type SessionRow = {
   id: SessionId
   ticketId: TicketId
@@ -111,8 +125,14 @@ export type SessionRow = {
   runtime: RuntimeName
   runtimeVersion: string | null
   model: string | null
+  /** A model that a person chose for this session alone; null: what project and stage say. */
+  chosenModel: string | null
   permission: PermissionMode
   conversation: string | null
+  /** Those that it had before, oldest first. */
+  conversations: readonly PastConversation[]
+  /** It goes on with this as soon as no agent holds it; null: as it is. */
+  continueWith: ContinueWith | null
   state: SessionState
   stateSince: Instant
   reason: string
@@ -141,8 +161,8 @@ export type SessionRow = {
   turnCut: boolean
   /** What else the runtime is to be told before the next input; null for nothing. */
   preface: string | null
-  /** Finish, stop or interrupt was asked for and is not done yet. */
-  pending: 'interrupt' | 'stop' | 'finish' | null
+  /** What was asked for and is not done yet. */
+  pending: 'interrupt' | 'stop' | 'finish' | 'continue' | null
   /** What a person allowed for the rest of the session. */
   grants: readonly SessionGrant[]
   /** What the agent reported last. */

@@ -14,7 +14,7 @@ import type { Channel } from '../../src-shared/channel.ts'
 import type { AgentId, RequestId } from '../../src-shared/ids.ts'
 import type { ParkedWork } from '../../src-shared/parking.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
-import type { RuntimeCapabilities } from '../../src-shared/runtimes.ts'
+import type { Runtime, RuntimeCapabilities } from '../../src-shared/runtimes.ts'
 import type { AgentProcess, Clock, Launcher } from '../ports.ts'
 import { linkedChannel } from './linked-channel.ts'
 import { until } from './until.ts'
@@ -41,6 +41,7 @@ export class FakeAgent {
   /** Goes on when it is killed, as a process that waits for a disk does. */
   survives = false
   #next = 1
+  readonly #more: () => readonly Runtime[]
   #lease: string | null = null
   readonly #channel: Channel
   readonly #clock: Clock
@@ -51,12 +52,14 @@ export class FakeAgent {
     clock: Clock,
     answer: () => ProbeAnswer,
     capabilities: RuntimeCapabilities,
+    more: () => readonly Runtime[],
     exit: (exit: { code: number | null; reason: string }) => void,
   ) {
     this.#channel = channel
     this.#clock = clock
     this.#exit = exit
     this.capabilities = capabilities
+    this.#more = more
     this.spec = () => {
       const start = this.told.filter((message) => message.type === 'session.start').at(-1)
       if (start === undefined) throw new Error('the agent was told of no session')
@@ -101,6 +104,7 @@ export class FakeAgent {
       process: { pid: 4_000, startTime: '1' },
       runtimes: [
         { runtime: 'claude-code', capabilities: this.capabilities, versions: SAMPLE_VERSIONS },
+        ...this.#more(),
       ],
     })
   }
@@ -258,6 +262,8 @@ export class FakeLauncher implements Launcher {
     images: true,
     ...{ moves: true, mcp: true, usage: true, planner: true },
   }
+  /** Runtimes that agents drive besides Claude Code, from their next hello on. */
+  more: readonly Runtime[] = []
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -273,7 +279,14 @@ export class FakeLauncher implements Launcher {
       over = true
       for (const listener of listeners) listener(how)
     }
-    const fake = new FakeAgent(own, this.#clock, () => this.answer, this.capabilities, exit)
+    const fake = new FakeAgent(
+      own,
+      this.#clock,
+      () => this.answer,
+      this.capabilities,
+      () => this.more,
+      exit,
+    )
     this.launched.push({ agent, fake })
     if (this.greets) fake.hello()
     return {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createRouterClient, ORPCError } from '@orpc/server'
 import { afterEach } from 'vitest'
 import { Refusal } from '../../src-shared/refusal.ts'
-import type { RuntimeCapabilities } from '../../src-shared/runtimes.ts'
+import type { Runtime, RuntimeCapabilities } from '../../src-shared/runtimes.ts'
 import { Settings } from '../../src-shared/settings.ts'
 import { createCore } from '../create-core.ts'
 import { keptFiles } from '../host/kept-files.ts'
@@ -59,6 +59,8 @@ export type TestCoreOptions = {
   agents?: number
   /** Of the fake agents' runtime. */
   capabilities?: RuntimeCapabilities
+  /** Runtimes that the fake agents drive besides it. */
+  runtimes?: readonly Runtime[]
   dir?: string
   clock?: HandClock
   spool?: { name: string; content: unknown }[]
@@ -75,6 +77,7 @@ export async function startTestCore(options: TestCoreOptions = {}) {
   const clock = options.clock ?? new HandClock()
   const launcher = new FakeLauncher(clock)
   if (options.capabilities !== undefined) launcher.capabilities = options.capabilities
+  launcher.more = options.runtimes ?? []
   const logged: Logged[] = []
   const log = (level: string) => (message: string, fields?: unknown) => {
     logged.push({ level, message, fields })

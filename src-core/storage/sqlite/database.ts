@@ -1,7 +1,10 @@
 import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite, { type Database } from 'better-sqlite3'
+import { z } from 'zod'
+import { StageSettings } from '../../../src-shared/records.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
+import { RuntimeName } from '../../../src-shared/runtimes.ts'
 import { storageFailure, storageRefusal } from './failure.ts'
 import { sizeOf } from './file-size.ts'
 import { type Migration, migrations } from './migrations/index.ts'
@@ -60,17 +63,32 @@ export function openDatabase(file: string, steps: readonly Migration[] = migrati
   }
 }
 
+const ProjectRuntimes = z.object({
+  name: z.string(),
+  runtime: RuntimeName,
+  stages: z.record(z.string(), StageSettings).default({}),
+  planner: z.boolean().default(true),
+})
+/** What a project runs. */
+export type ProjectRuntimes = z.infer<typeof ProjectRuntimes>
+
+type Seen = { schemaVersion: number; bytes: number }
+
 /** What an existing database is, without a change of it. Throws `BalletError` as `openDatabase` does. */
-export function inspectDatabase(file: string): { schemaVersion: number; bytes: number } {
+export function inspectDatabase(file: string): Seen & { projects: ProjectRuntimes[] } {
+  let projects: ProjectRuntimes[] = []
   try {
-    return inspect(file, migrations.length)
+    const seen = inspect(file, migrations.length, (db) => {
+      projects = projectsIn(db)
+    })
+    return { ...seen, projects }
   } catch (error) {
     throw storageFailure(error, file)
   }
 }
 
 /** Looks at an existing file without writing to it; throws when this program must not touch it. */
-function inspect(file: string, known: number): { schemaVersion: number; bytes: number } {
+function inspect(file: string, known: number, read?: (db: Database) => void): Seen {
   const header = readHeader(file)
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC) {
     throw storageRefusal('corrupt', file, 'its first bytes are not those of a database')
@@ -93,12 +111,29 @@ function inspect(file: string, known: number): { schemaVersion: number; bytes: n
     } else if (statSync(file).size < number(db, 'page_count') * number(db, 'page_size')) {
       if (!existsSync(log)) throw storageRefusal('corrupt', file, 'its end is missing')
     }
+    read?.(db)
     return { schemaVersion: number(db, 'user_version'), bytes: sizeOf(file) + sizeOf(log) }
   } finally {
     db.close()
     // A connection that may not write leaves these behind.
     if (!hadLog) for (const left of [log, `${file}-shm`]) removeEmptyLog(log, left)
   }
+}
+
+/** With what the projects run, also in a file of an older version. What does not decode is no project. */
+function projectsIn(db: Database): ProjectRuntimes[] {
+  const known = db.prepare("SELECT name FROM pragma_table_info('project')").pluck().all()
+  const has = (column: string) => known.includes(column)
+  if (!has('name') || !has('runtime')) return []
+  const wanted = ['name', 'runtime', 'stages', 'planner'].filter(has)
+  const rows = db.prepare<[], Record<string, unknown>>(`SELECT ${wanted} FROM project`).all()
+  return rows.flatMap(({ stages, planner, ...row }) => {
+    const more = {
+      ...(typeof stages === 'string' ? { stages: JSON.parse(stages) } : {}),
+      ...(planner === undefined ? {} : { planner: planner === 1 }),
+    }
+    return ProjectRuntimes.safeParse({ ...row, ...more }).data ?? []
+  })
 }
 
 /** The log holds nothing, so neither file says anything of the database. */

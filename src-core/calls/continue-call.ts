@@ -1,0 +1,64 @@
+import { Session } from '../../src-shared/records.ts'
+import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
+import {
+  type RuntimeCapabilities,
+  type RuntimeName,
+  titleOfRuntime,
+} from '../../src-shared/runtimes.ts'
+import { receiptOf } from '../commit/committer.ts'
+import type { Calls } from '../core.ts'
+import { continueWith } from '../decide/continue-with.ts'
+import { checkRuntimeName } from '../decide/known-runtimes.ts'
+import { anewText } from '../sessions/anew-text.ts'
+import { type CallContext, gone, sessionAnswer } from './context.ts'
+import { factsOf } from './session-command.ts'
+
+/** Another runtime or model goes on with a session. */
+export function continueCall(context: CallContext): Calls['sessions']['continueWith'] {
+  const { committer, ports } = context
+  return ({ ref, commandId, ...command }) =>
+    committer.transact<Session>(
+      async (read, now) => {
+        const facts = await factsOf(context, read, ref)
+        if (!facts.ok) return facts
+        const capabilities = drivable(context, command.runtime)
+        if (!capabilities.ok) return capabilities
+        const project = await read.row('project', facts.value.session.projectId)
+        if (project === undefined) return gone('project')
+        const anew = await anewText(ports.storage, facts.value, 'continued')
+        const decision = continueWith(
+          { facts: facts.value, project, capabilities: capabilities.value, anew },
+          command,
+          now,
+          ports.ids,
+        )
+        if (!decision.ok) return decision
+        return sessionAnswer(context, decision.value.answer, decision.value.change)
+      },
+      receiptOf('sessions.continueWith', commandId, Session),
+    )
+}
+
+/** What a runtime can do; refused for one that nothing here drives. */
+function drivable(
+  { fleet, ports }: CallContext,
+  runtime: RuntimeName,
+): Result<RuntimeCapabilities> {
+  const { acpAgents } = ports.settings.current
+  const known = checkRuntimeName(runtime, acpAgents)
+  if (!known.ok) return known
+  const capabilities = fleet.capabilities(runtime)
+  if (capabilities !== undefined) return accept(capabilities)
+  if (fleet.runtimes.length === 0) {
+    return refuse(
+      'runtime.not-known',
+      'Which runtimes can be driven is not known before the first agent is up.',
+      'Try again in a moment.',
+    )
+  }
+  return refuse(
+    'runtime.no-driver',
+    `This Ballet cannot drive ${titleOfRuntime(runtime, acpAgents)}.`,
+    `It can drive ${fleet.runtimes.map((each) => each.runtime).join(', ')}.`,
+  )
+}

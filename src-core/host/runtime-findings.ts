@@ -1,0 +1,43 @@
+import type { RuntimeReport } from '../../src-shared/agent-wire.ts'
+import type { Refusal } from '../../src-shared/refusal.ts'
+import type { RuntimeName } from '../../src-shared/runtimes.ts'
+import type { Settings } from '../../src-shared/settings.ts'
+import { checkRuntimeName, noPlanner } from '../decide/known-runtimes.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+
+/**
+ * What of the runtimes keeps the host from working: only those in use. What is worth knowing of the ones that are there
+ * is a note; that one nobody uses is not there is neither.
+ */
+export function judgeRuntimes(
+  reports: readonly RuntimeReport[],
+  used: ReadonlySet<RuntimeName>,
+  { acpAgents }: Pick<Settings, 'acpAgents'>,
+): { problems: Refusal[]; notes: Refusal[] } {
+  const unknown = [...used].flatMap((runtime) => {
+    const known = checkRuntimeName(runtime, acpAgents)
+    return known.ok ? [] : [known.refusal]
+  })
+  return {
+    problems: [
+      ...reports.flatMap(({ runtime, problem }) => (used.has(runtime) ? (problem ?? []) : [])),
+      ...unknown,
+    ],
+    notes: reports.flatMap(({ path, notice }) => (path === null ? [] : (notice ?? []))),
+  }
+}
+
+/** The planner that the settings name where it can answer nothing; none where it can, or is off. */
+export function plannerNotes(
+  { planner, acpAgents }: Pick<Settings, 'planner' | 'acpAgents'>,
+  fleet: Pick<Fleet, 'capabilities'>,
+): Refusal[] {
+  if (!planner.enabled || fleet.capabilities(planner.runtime)?.planner !== false) return []
+  return [
+    {
+      code: 'planner.runtime',
+      message: `${noPlanner(planner.runtime, acpAgents)}, so every question goes to a person.`,
+      hint: 'Give it another runtime with: ballet settings set planner.runtime claude-code',
+    },
+  ]
+}
