@@ -1,0 +1,164 @@
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { z } from 'zod'
+import type { RuntimeReport } from '../../../src-shared/agent-wire.ts'
+import type { Refusal } from '../../../src-shared/refusal.ts'
+import type { RuntimeVersions } from '../../../src-shared/runtimes.ts'
+import { isOlder } from '../claude-code/find.ts'
+import { programsNamed } from '../find-program.ts'
+import { runBriefly } from '../run-briefly.ts'
+import { codexHome, launchEnvironment } from './launch.ts'
+import { LOG_IN_HINT } from './turn-end.ts'
+
+type Report = z.infer<typeof RuntimeReport>
+
+/** Seen to pass the conformance suite. */
+export const VERSIONS: RuntimeVersions = { minimum: '0.171.0', tested: ['0.171.0'] }
+
+const VERSION_LIMIT_MS = 10_000
+const LOGIN_LIMIT_MS = 10_000
+const INSTALL = 'npm install -g @openai/codex'
+const INSTALL_HINT = `Install it with \`${INSTALL}\`, or give the path of the program in the settings.`
+
+export type FindOptions = { path: string | null; env: Readonly<Record<string, string>> }
+
+/** Looks for a Codex that works, is new enough and is logged in. */
+export async function findCodex(options: FindOptions): Promise<Report> {
+  const env = launchEnvironment(options.env)
+  const candidates =
+    options.path === null ? await programsNamed('codex', options.env) : [options.path]
+  let best: Report | null = null
+  for (const path of candidates) {
+    const found = await examine(path, env)
+    if (found.problem === null) return withLogin(found, path, env)
+    best ??= found
+  }
+  if (best !== null) return best
+  return report(null, null, {
+    code: 'runtime.not-found',
+    message: 'Codex was not found: there is no `codex` on PATH or in the usual places.',
+    hint: INSTALL_HINT,
+  })
+}
+
+/** What the program says of its version, such as `0.171.0`; null when it does not say. */
+export async function readVersion(
+  path: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string | null> {
+  return (await examine(path, launchEnvironment(env))).version
+}
+
+async function examine(path: string, env: Readonly<Record<string, string>>): Promise<Report> {
+  let run: Awaited<ReturnType<typeof runBriefly>>
+  try {
+    run = await runBriefly(path, ['--version'], { cwd: tmpdir(), env, limitMs: VERSION_LIMIT_MS })
+  } catch (error) {
+    return report(path, null, cannotRun(path, error))
+  }
+  const version = /\d+\.\d+\.\d+/.exec(run.stdout)?.[0] ?? null
+  const { minimum } = VERSIONS
+  if (version === null) {
+    const why = run.timedOut
+      ? `does not answer to --version within ${VERSION_LIMIT_MS / 1_000} s`
+      : `says no version (exit code ${run.exitCode ?? 'none'}): ${(run.stderr || run.stdout).trim().slice(0, 300)}`
+    return report(path, null, {
+      code: 'runtime.not-working',
+      message: `Codex at ${path} ${why}`,
+      hint: `Run \`${path} --version\` in a terminal to see why. ${INSTALL_HINT}`,
+    })
+  }
+  if (minimum !== null && isOlder(version, minimum)) {
+    return report(path, version, {
+      code: 'runtime.too-old',
+      message: `Codex at ${path} is ${version}; Ballet needs ${minimum} or newer.`,
+      hint: `Run \`${INSTALL}@latest\`.`,
+    })
+  }
+  return report(path, version, null)
+}
+
+async function withLogin(
+  found: Report,
+  path: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Report> {
+  const provider = await ownProvider(env)
+  // It is the provider who wants a key, or wants none: the first turn finds out.
+  if (provider !== null) return { ...found, login: `provider ${provider}` }
+  const login = await readLogin(path, env)
+  if (login === null) return found
+  if (login.loggedIn) return { ...found, loggedIn: true, login: login.method }
+  return {
+    ...found,
+    loggedIn: false,
+    problem: {
+      code: 'runtime.not-logged-in',
+      message: 'Codex is not logged in.',
+      hint: LOG_IN_HINT,
+    },
+  }
+}
+
+/** The model provider that the user's own configuration names instead of OpenAI; null without one. */
+async function ownProvider(env: Readonly<Record<string, string>>): Promise<string | null> {
+  const text = await readFile(join(codexHome(env), 'config.toml'), 'utf8').catch(() => '')
+  // Tables begin after the settings of the whole.
+  const top = text.split(/^\s*\[/mu, 1)[0] ?? ''
+  const provider = /^\s*model_provider\s*=\s*["']([^"'\n]+)["']/mu.exec(top)?.[1] ?? null
+  return provider === 'openai' ? null : provider
+}
+
+/** Null when the program does not tell. The login may still have expired. */
+async function readLogin(
+  path: string,
+  env: Readonly<Record<string, string>>,
+): Promise<{ loggedIn: boolean; method: string | null } | null> {
+  try {
+    const options = { cwd: tmpdir(), env, limitMs: LOGIN_LIMIT_MS }
+    const { stdout, stderr, exitCode } = await runBriefly(path, ['login', 'status'], options)
+    const said = `${stdout}\n${stderr}`
+    if (exitCode === 0) {
+      const method = /Logged in using (.+?)(?: - .*)?$/imu.exec(said)?.[1]?.trim() ?? null
+      return { loggedIn: true, method }
+    }
+    return /not logged in/i.test(said) ? { loggedIn: false, method: null } : null
+  } catch {
+    // A version whose status is asked for otherwise. The session finds out.
+    return null
+  }
+}
+
+function report(path: string | null, version: string | null, problem: Refusal | null): Report {
+  return {
+    ...{ runtime: 'codex', path, version, loggedIn: null, login: null },
+    ...{ versions: VERSIONS, problem, notice: noticeOf(version) },
+  }
+}
+
+function noticeOf(version: string | null): Refusal | null {
+  const newest = VERSIONS.tested.at(-1)
+  if (version === null || newest === undefined || !isOlder(newest, version)) return null
+  return {
+    code: 'runtime.newer',
+    message: `Codex ${version} is newer than ${newest}, the newest that Ballet was tested with.`,
+    hint: 'It is used all the same. If something is odd, install the tested one.',
+  }
+}
+
+function cannotRun(path: string, error: unknown): Refusal {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'ENOENT') {
+    return {
+      code: 'runtime.not-found',
+      message: `There is no Codex at ${path}.`,
+      hint: INSTALL_HINT,
+    }
+  }
+  return {
+    code: 'runtime.not-working',
+    message: `Codex at ${path} cannot be started: ${error instanceof Error ? error.message : String(error)}`,
+    hint: `Run \`${path} --version\` in a terminal to see why. ${INSTALL_HINT}`,
+  }
+}

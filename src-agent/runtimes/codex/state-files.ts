@@ -1,0 +1,137 @@
+import { constants } from 'node:fs'
+import { copyFile, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
+import { BalletError } from '../../../src-shared/refusal.ts'
+import type { KeptConversation, RuntimePlace, StateFile } from '../driver.ts'
+import { codexHome, launchEnvironment } from './launch.ts'
+import { conversationOf, locateRecord, recordsBelow } from './record.ts'
+
+/**
+ * Where Codex keeps a conversation, measured: its record `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl` is all that a
+ * resume needs, also in another configuration folder and workspace. Its databases are an index that it makes anew; they
+ * hold the absolute path of the record, so that they must not be moved.
+ */
+const NAME = /^sessions\/\d{4}\/\d{2}\/\d{2}\/(rollout-[^/]+\.jsonl)$/
+/** The folder of the beginning stands in the first row, that of the last turn near the end. */
+const HEAD_BYTES = 256 * 1_024
+const TAIL_BYTES = 1_024 * 1_024
+
+/** Rejects with `state.missing` when there is no record of the conversation. */
+export async function captureState(
+  conversation: string,
+  place: RuntimePlace,
+): Promise<StateFile[]> {
+  const home = homeOf(place)
+  const path = await locateRecord(home, conversation)
+  if (path === null) {
+    throw new BalletError({
+      code: 'state.missing',
+      message: `Codex has no record of the conversation ${conversation} in ${home}.`,
+      hint: 'It never got a message, or its record was removed. The session goes on in a new conversation.',
+    })
+  }
+  return [{ path, name: relative(home, path).split(sep).join('/') }]
+}
+
+/** Puts the record where Codex looks for it. One of the same conversation that stands there is replaced. */
+export async function restoreState(
+  conversation: string,
+  files: readonly StateFile[],
+  place: RuntimePlace,
+): Promise<StateFile[]> {
+  const [file] = files
+  const name = file === undefined ? undefined : NAME.exec(file.name)?.[1]
+  const isOwn = name !== undefined && conversationOf(name) === conversation
+  if (file === undefined || files.length > 1 || !isOwn) {
+    throw new BalletError({
+      code: 'state.corrupt',
+      message: `The stored state is not that of Codex's conversation ${conversation}.`,
+      hint: 'Resume without it: the session begins a new conversation.',
+    })
+  }
+  const path = join(homeOf(place), ...file.name.split('/'))
+  await putInPlace(file.path, path)
+  return [{ path, name: file.name }]
+}
+
+/** Removes the record of a conversation that ran below a folder. Gives how many files that were. */
+export async function removeState(conversation: string, place: RuntimePlace): Promise<number> {
+  const path = await locateRecord(homeOf(place), conversation)
+  if (path === null) return 0
+  const below = await realPath(place.cwd)
+  if ((await foldersOf(path)).every((ran) => !isBelow(ran, below))) return 0
+  await rm(path, { force: true })
+  return 1
+}
+
+/** The conversations that say in their records that they ran below the folder. */
+export async function listStates(place: RuntimePlace): Promise<KeptConversation[]> {
+  const below = await realPath(place.cwd)
+  const found: KeptConversation[] = []
+  for (const path of await recordsBelow(join(homeOf(place), 'sessions'))) {
+    const conversation = conversationOf(path)
+    const ran = (await foldersOf(path)).find((folder) => isBelow(folder, below))
+    if (conversation === null || ran === undefined) continue
+    const { size: bytes, mtimeMs } = await stat(path)
+    found.push({ conversation, path, bytes, ageMs: Date.now() - mtimeMs, ran })
+  }
+  return found
+}
+
+function homeOf({ env }: RuntimePlace): string {
+  return codexHome(launchEnvironment(env))
+}
+
+/** A folder that is gone is where it was. */
+async function realPath(path: string): Promise<string> {
+  return realpath(path).catch(() => path)
+}
+
+function isBelow(folder: string, root: string): boolean {
+  return folder.startsWith(`${root}${sep}`)
+}
+
+/** Where a conversation ran: the folder of its last turn, and the one in which it began. */
+async function foldersOf(record: string): Promise<string[]> {
+  const handle = await open(record, 'r')
+  try {
+    const { size } = await handle.stat()
+    const read = async (from: number, bytes: number) => {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, from)
+      return buffer.toString('utf8', 0, bytesRead)
+    }
+    const tail = await read(Math.max(0, size - TAIL_BYTES), TAIL_BYTES)
+    const turns = tail.split('\n').filter((row) => row.includes('"type":"turn_context"'))
+    const rows = [turns.at(-1), (await read(0, HEAD_BYTES)).split('\n', 1)[0]]
+    return rows.flatMap((row) => cwdIn(row ?? '') ?? [])
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The first folder that a row names; the row may be cut. */
+function cwdIn(row: string): string | null {
+  const quoted = /"cwd":("(?:[^"\\]|\\.)*")/.exec(row)?.[1]
+  const value: unknown = quoted === undefined ? null : JSON.parse(quoted)
+  return typeof value === 'string' ? value : null
+}
+
+/** Whole or not at all, and on the disk. */
+async function putInPlace(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 })
+  const part = `${to}.ballet-part`
+  try {
+    await copyFile(from, part, constants.COPYFILE_FICLONE)
+    const handle = await open(part, 'r+')
+    try {
+      await handle.chmod(0o600)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(part, to)
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  }
+}
