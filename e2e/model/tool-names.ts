@@ -46,10 +46,12 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   ],
   Glob: [
     { tool: 'glob', input: (input) => ({ ...input }) },
+    { tool: 'Bash', input: ({ pattern }) => ({ command: `find . -name ${quoted(pattern)}` }) },
     { tool: 'exec_command', input: ({ pattern }) => inShell(`find . -name ${quoted(pattern)}`) },
   ],
   Grep: [
-    { tool: 'grep', input: (input) => ({ ...input }) },
+    { tool: 'grep', input: ({ pattern, path }) => ({ pattern, path }) },
+    { tool: 'Bash', input: ({ pattern }) => ({ command: `grep -rn -e ${quoted(pattern)} .` }) },
     { tool: 'exec_command', input: ({ pattern }) => inShell(`grep -rn -e ${quoted(pattern)} .`) },
   ],
   TodoWrite: [

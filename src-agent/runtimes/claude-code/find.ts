@@ -15,7 +15,7 @@ export type Report = z.infer<typeof RuntimeReport>
 export const OLDEST_VERSION = '2.1.197'
 
 /** What the conformance suite was seen to pass with. */
-export const VERSIONS = { minimum: OLDEST_VERSION, tested: ['2.1.332'] }
+export const VERSIONS = { minimum: OLDEST_VERSION, tested: [OLDEST_VERSION, '2.1.332'] }
 
 const VERSION_LIMIT_MS = 5_000
 const LOGIN_LIMIT_MS = 10_000
