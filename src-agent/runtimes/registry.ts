@@ -1,6 +1,7 @@
 import { ACP_PRESETS, type AcpAgent, RuntimeName } from '../../src-shared/runtimes.ts'
 import { createAcpDriver } from './acp/index.ts'
 import { createClaudeCodeDriver } from './claude-code/index.ts'
+import { createCodexDriver } from './codex/index.ts'
 import type { Driver } from './driver.ts'
 
 /** The drivers of this build, by the names of their runtimes. */
@@ -8,6 +9,7 @@ export type Drivers = Readonly<Record<string, Driver>>
 
 export const drivers: Drivers = {
   'claude-code': createClaudeCodeDriver(),
+  codex: createCodexDriver(),
   ...acpPresets(),
 }
 

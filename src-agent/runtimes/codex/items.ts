@@ -83,7 +83,7 @@ function command(item: Item, cwd: string): Seen {
     call: {
       name: 'shell',
       toolKind: commandKind(read.commandActions ?? []),
-      title: oneLine(shown),
+      title: oneLine(readTitle(read.commandActions ?? [], cwd) ?? shown),
       input: { command: shown, ...(folder === cwd ? {} : { cwd: folder }) },
     },
     result: settled(read.status, {
@@ -114,6 +114,17 @@ const ACTION_KINDS: Readonly<Record<string, ToolKind>> = {
 function commandKind(actions: readonly { type: string }[]): ToolKind {
   const [first, ...rest] = actions.map(({ type }) => ACTION_KINDS[type] ?? 'execute')
   return first !== undefined && rest.every((kind) => kind === first) ? first : 'execute'
+}
+
+/** The files that a command does nothing but read; null for another one. */
+function readTitle(
+  actions: readonly { type: string; path?: unknown }[],
+  cwd: string,
+): string | null {
+  const paths = actions.flatMap(({ type, path }) =>
+    type === 'read' && typeof path === 'string' ? [shownPath(path, cwd)] : [],
+  )
+  return paths.length > 0 && paths.length === actions.length ? paths.join(', ') : null
 }
 
 function commandOutput({ aggregatedOutput, exitCode }: z.infer<typeof CommandExecution>): string {

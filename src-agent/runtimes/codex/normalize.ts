@@ -1,5 +1,5 @@
 import type { DeliveryId, Instant } from '../../../src-shared/ids.ts'
-import type { TodoItem, ToolStatus, TurnEndReason } from '../../../src-shared/timeline.ts'
+import type { ToolStatus, TurnEndReason } from '../../../src-shared/timeline.ts'
 import type { DriverSignal } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { EntryMaker, type Notice, signal } from './entries.ts'
@@ -13,16 +13,8 @@ import {
   type Told,
   warningNotice,
 } from './notices.ts'
-import {
-  DeltaNews,
-  ErrorNews,
-  type Item,
-  ItemNews,
-  PlanNews,
-  TurnNews,
-  UsageNews,
-  UserMessage,
-} from './protocol.ts'
+import { readPlan } from './plan.ts'
+import { DeltaNews, ErrorNews, type Item, ItemNews, TurnNews, UserMessage } from './protocol.ts'
 import { Spending } from './spending.ts'
 import { Strange } from './strange.ts'
 import { errorInfo, type TurnEnd, turnEndOf } from './turn-end.ts'
@@ -36,6 +28,8 @@ type RunningTurn = {
   /** Set when the driver or a person ends it. */
   ended: TurnEnd | null
   interrupting: boolean
+  /** The server has ended it, and commands of it still run: their ends, with all they printed, come before its own. */
+  held: TurnEnd | null
   /** How often the provider refused the login. */
   refusedLogins: number
 }
@@ -101,6 +95,11 @@ export class Normalizer {
     return this.#turn?.interrupting === true
   }
 
+  /** The server has ended the turn, and commands of it may still run. */
+  get isHeld(): boolean {
+    return this.#turn !== null && this.#turn.held !== null
+  }
+
   get refusedLogins(): number {
     return this.#turn?.refusedLogins ?? 0
   }
@@ -150,7 +149,8 @@ export class Normalizer {
       case 'turn/plan/updated':
         return this.#plan(params, at)
       case 'thread/tokenUsage/updated':
-        return this.#usage(params)
+        this.#spending.counted(params)
+        return []
       case 'error':
         return this.#error(params, at)
       case 'warning':
@@ -221,6 +221,7 @@ export class Normalizer {
       startedAt: Date.parse(at),
       ended: null,
       interrupting: this.#interruptsNext,
+      held: null,
       refusedLogins: 0,
     }
     this.#expected = null
@@ -231,7 +232,18 @@ export class Normalizer {
   #completed(params: unknown, at: Instant): DriverSignal[] {
     const turn = TurnNews.safeParse(params).data?.turn
     if (turn === undefined || this.#turn === null || turn.id !== this.#turn.id) return []
-    return this.#endTurn(this.#turn, turnEndOf(turn, this.#turn.ended), at)
+    const end = turnEndOf(turn, this.#turn.ended)
+    if (!this.#turn.interrupting || this.#openCalls.size === 0) {
+      return this.#endTurn(this.#turn, end, at)
+    }
+    this.#turn.held = end
+    return []
+  }
+
+  /** Nothing more will come of the commands of a turn that the server has ended. */
+  release(at: Instant): DriverSignal[] {
+    const turn = this.#turn
+    return turn === null || turn.held === null ? [] : this.#endTurn(turn, turn.held, at)
   }
 
   #item(params: unknown, at: Instant, isOver: boolean): DriverSignal[] {
@@ -260,8 +272,11 @@ export class Normalizer {
         if (!isOver) return calls
         this.#openCalls.delete(item.id)
         this.#blocks.finish(item.id)
-        const result = seen.result ?? { status: 'unknown', output: '' }
-        return [...calls, this.#entries.result(at, item.id, result)]
+        const result = seen.result ?? { status: 'unknown' as const, output: '' }
+        const isCut = this.#turn?.interrupting === true && result.status !== 'ok'
+        const shown = isCut ? { ...result, status: 'cancelled' as const } : result
+        const rest = this.#openCalls.size === 0 ? this.release(at) : []
+        return [...calls, this.#entries.result(at, item.id, shown), ...rest]
       }
       case 'silent':
         return []
@@ -307,21 +322,8 @@ export class Normalizer {
   }
 
   #plan(params: unknown, at: Instant): DriverSignal[] {
-    const plan = PlanNews.safeParse(params).data?.plan
-    if (plan === undefined) return []
-    const items = plan.map(({ step, status }) => ({
-      text: this.#entries.mask(step),
-      status: PLAN_STATES[status] ?? ('pending' as const),
-    }))
-    return [signal(at, { kind: 'todo', items })]
-  }
-
-  #usage(params: unknown): DriverSignal[] {
-    const usage = UsageNews.safeParse(params).data?.tokenUsage
-    if (usage !== undefined) {
-      this.#spending.counted(usage.total, usage.last, usage.modelContextWindow)
-    }
-    return []
+    const items = readPlan(params, (text) => this.mask(text))
+    return items === null ? [] : [signal(at, { kind: 'todo', items })]
   }
 
   #error(params: unknown, at: Instant): DriverSignal[] {
@@ -384,9 +386,4 @@ export class Normalizer {
       },
     ]
   }
-}
-
-const PLAN_STATES: Readonly<Record<string, TodoItem['status']>> = {
-  inProgress: 'active',
-  completed: 'done',
 }

@@ -33,6 +33,8 @@ export type SessionOptions = {
 const TURN_LIMIT_MS = 30_000
 const INTERRUPT_ANSWER_MS = 2_000
 const INTERRUPT_END_MS = 3_000
+/** The server tells the end of a command some milliseconds after it. */
+const COMMANDS_END_MS = 300
 /** A refused login is tried once more by Codex, since a token may just have been renewed. */
 const LOGIN_ATTEMPTS = 2
 /** When, between two turns, the processes are noted that an interrupt of the next one must leave. */
@@ -144,6 +146,11 @@ export class CodexSession implements RuntimeSession {
     return this.#options.spec.marker
   }
 
+  /** None runs, as far as the server is concerned. */
+  get #hasNoTurn(): boolean {
+    return this.#normalizer.turnId === null || this.#normalizer.isHeld
+  }
+
   get #isOver(): boolean {
     return this.#server.gone || this.#stopping !== null
   }
@@ -189,11 +196,11 @@ export class CodexSession implements RuntimeSession {
     if (!this.#server.gone && turn !== null) {
       this.#normalizer.interrupting()
       this.#normalizer.endTurnAs({ reason: 'interrupted' })
-      const ended = this.#nextTurnEnd()
+      this.#sweeping = this.#sweep()
       const params = { threadId: this.conversation, turnId: turn }
       // A server that does not answer is ended below.
       await this.#server.request('turn/interrupt', params, STOP_TURN_MS).catch(() => undefined)
-      await Promise.race([ended, sleep(STOP_TURN_MS)])
+      await this.#settleTurn(STOP_TURN_MS)
     }
     if (!this.#server.gone) {
       this.#server.closeInput()
@@ -274,6 +281,8 @@ export class CodexSession implements RuntimeSession {
       detail: 'The model provider refused the login (401).',
       hint: LOG_IN_HINT,
     })
+    this.#normalizer.interrupting()
+    this.#sweeping = this.#sweep()
     void this.#endTurn()
   }
 
@@ -282,7 +291,6 @@ export class CodexSession implements RuntimeSession {
     const turn = this.#normalizer.turnId
     // It is ended as soon as it begins.
     if (turn === null) return
-    const ended = this.#nextTurnEnd()
     const params = { threadId: this.conversation, turnId: turn }
     try {
       await this.#server.request('turn/interrupt', params, INTERRUPT_ANSWER_MS)
@@ -293,8 +301,20 @@ export class CodexSession implements RuntimeSession {
       await this.#giveUp(why ?? 'did not answer an interrupt')
       return
     }
-    const inTime = await Promise.race([ended.then(() => true), sleep(INTERRUPT_END_MS, false)])
-    if (!inTime) await this.#giveUp('did not end the turn after an interrupt')
+    await this.#settleTurn(INTERRUPT_END_MS)
+    if (this.#normalizer.turnId === turn) {
+      await this.#giveUp('did not end the turn after an interrupt')
+    }
+  }
+
+  /** Waits for the end of an interrupted turn: what its commands printed comes when they are ended. */
+  async #settleTurn(limitMs: number): Promise<void> {
+    const turn = this.#normalizer.turnId
+    await this.#sweeping
+    if (this.#normalizer.turnId !== turn || turn === null) return
+    const limit = this.#normalizer.isHeld ? COMMANDS_END_MS : limitMs
+    await Promise.race([this.#nextTurnEnd(), sleep(limit)])
+    this.#emit(this.#normalizer.release(this.#options.now()))
   }
 
   /** Resolves at the end of the turn, or of the server. */
@@ -317,7 +337,7 @@ export class CodexSession implements RuntimeSession {
   /** Codex leaves the commands of an interrupted turn running. */
   async #sweep(): Promise<void> {
     try {
-      await this.#tools.sweep(() => this.#server.gone || this.#normalizer.turnId === null)
+      await this.#tools.sweep(() => this.#server.gone || this.#hasNoTurn)
     } catch (error) {
       this.#tellSurvivors(error)
     }

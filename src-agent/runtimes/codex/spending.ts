@@ -1,5 +1,5 @@
 import type { Usage } from '../../../src-shared/records.ts'
-import type { Tokens } from './protocol.ts'
+import { type Tokens, UsageNews } from './protocol.ts'
 
 export const NO_USAGE: Usage = {
   inputTokens: 0,
@@ -16,7 +16,10 @@ export class Spending {
   #context: { contextTokens: number; contextWindow?: number } | null = null
 
   /** What the server says after each answer of the model. */
-  counted(total: Tokens, last: Tokens, contextWindow: number | null | undefined): void {
+  counted(params: unknown): void {
+    const news = UsageNews.safeParse(params).data?.tokenUsage
+    if (news === undefined) return
+    const { total, last, modelContextWindow: contextWindow } = news
     const sum = usageOf(total)
     this.#before ??= minus(sum, usageOf(last))
     this.#turnBegan ??= this.#now ?? this.#before
