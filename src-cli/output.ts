@@ -3,6 +3,7 @@ import type { Agent, Input, Project, Request, Session, Ticket } from '../src-sha
 import { parkingFields } from './parking-fields.ts'
 import { plainText } from './plain-text.ts'
 import { questionFields } from './question-fields.ts'
+import { stageFields } from './stages.ts'
 import { type Column, fields, table } from './table.ts'
 import { progressText } from './timeline-questions.ts'
 import type { Terminal, World } from './world.ts'
@@ -171,6 +172,8 @@ const describe: { [K in RecordKind]: (record: Shown[K]) => (readonly [string, st
     ['set-up limit', project.setup === undefined ? '' : project.setupLimit],
     ['environment', project.envNames.join(', ')],
     ['window', project.window],
+    ['arguments', plainText(project.runtimeArgs.join(' '))],
+    ...stageFields(project.stages),
     ['sources', plainText(project.sources.join(', '))],
     ['planner', project.planner ? 'on' : 'off'],
     ['notifications', project.notify.join(', ') || 'none'],

@@ -395,7 +395,19 @@ describe('doctor', () => {
         version: null,
         loggedIn: null,
         login: null,
+        versions: { minimum: '2.1.197', tested: ['2.1.332'] },
+        problem: { code: 'runtime.not-found', message: 'No claude.', hint: 'npm install it' },
+        notice: null,
+      },
+      {
+        runtime: 'codex',
+        path: '/usr/bin/codex',
+        version: '0.180.0',
+        loggedIn: true,
+        login: 'api_key',
+        versions: { minimum: null, tested: ['0.170.0', '0.171.0'] },
         problem: null,
+        notice: { code: 'runtime.newer', message: 'Codex is newer.', hint: '' },
       },
     ],
     storage: { file: '/d/ballet.sqlite', schemaVersion: 1, bytes: 4_096, freeBytes: null },
@@ -405,7 +417,12 @@ describe('doctor', () => {
   it('reports', async () => {
     const world = testWorld({ host: { doctor: () => report } })
     expect(await ballet(world, 'doctor')).toBe(0)
-    expect(world.out()).toMatch(/claude-code +not found/)
+    expect(world.out()).toMatch(
+      /claude-code +not found +2\.1\.332 \(from 2\.1\.197\) +npm install it/,
+    )
+    expect(world.out()).toMatch(
+      /codex +0\.180\.0 +0\.170\.0, 0\.171\.0 +logged in by api_key +\/usr\/bin\/codex \(!\)/,
+    )
     expect(world.out()).toContain('All is well.')
   })
 

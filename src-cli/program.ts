@@ -1,5 +1,6 @@
 import { Command, type CommanderError } from 'commander'
 import { addAssumptionCommands } from './commands/assumption.ts'
+import { addContinueCommand } from './commands/continue.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addHostCommands } from './commands/host.ts'
 import { addInboxCommands } from './commands/inbox.ts'
@@ -81,6 +82,7 @@ function createProgram(world: World, isJson: boolean): Command {
   addSessionCommands(program, run)
   addSteeringCommands(program, run)
   addParkingCommands(program, run)
+  addContinueCommand(program, run)
   addInputCommands(program, run)
   addInboxCommands(program, run)
   addQuestionCommands(program, run)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { RuntimeReport } from '../../src-shared/agent-wire.ts'
 import { CONTRACT_VERSION, type DoctorReport } from '../../src-shared/contract.ts'
 import type { MachineReport } from '../../src-shared/headless-host.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
@@ -6,7 +7,7 @@ import type { Context } from '../context.ts'
 import { plainText } from '../plain-text.ts'
 import type { CommandRunner } from '../program.ts'
 import { counted } from '../quantities.ts'
-import { fields } from '../table.ts'
+import { type Column, fields, table } from '../table.ts'
 
 /** Commands about the running host and this installation. */
 export function addHostCommands(program: Command, run: CommandRunner): void {
@@ -82,15 +83,8 @@ function describeReport(report: DoctorReport | MachineReport): string[] {
       ],
       ...(storage === null ? [] : [['free there', describeFree(storage.freeBytes)] as const]),
       ['git', git.path === null ? missing : `${git.version ?? 'version not known'} (${git.path})`],
-      ...runtimes.map(({ runtime, path, version, loggedIn, login }): [string, string] => [
-        runtime,
-        path === null
-          ? missing
-          : [`${version ?? 'version not known'} (${path})`, describeLogin(loggedIn, login)].join(
-              ', ',
-            ),
-      ]),
     ]),
+    ...(runtimes.length === 0 ? [] : ['', ...table(runtimeColumns, runtimes, undefined)]),
     '',
     ...(problems.length === 0
       ? ['All is well.']
@@ -99,6 +93,30 @@ function describeReport(report: DoctorReport | MachineReport): string[] {
         )),
     ...notes.map(({ message, hint }) => `! ${plainText(hint ? `${message} ${hint}` : message)}`),
   ]
+}
+
+const runtimeColumns: readonly Column<RuntimeReport>[] = [
+  { head: 'RUNTIME', cell: ({ runtime }) => runtime },
+  {
+    head: 'VERSION',
+    cell: ({ path, version }) => (path === null ? 'not found' : (version ?? 'not known')),
+  },
+  { head: 'TESTED', cell: ({ versions }) => testedText(versions) },
+  {
+    head: 'LOGIN',
+    cell: ({ path, loggedIn, login }) => (path === null ? '' : describeLogin(loggedIn, login)),
+  },
+  {
+    head: 'WHERE',
+    cell: ({ path, problem, notice }) =>
+      path === null ? (problem?.hint ?? '') : [path, notice === null ? '' : '(!)'].join(' ').trim(),
+  },
+]
+
+/** The versions that the tests ran with, and the oldest that is tried. */
+function testedText({ minimum, tested }: RuntimeReport['versions']): string {
+  const known = tested.length === 0 ? 'none' : tested.join(', ')
+  return minimum === null || tested[0] === minimum ? known : `${known} (from ${minimum})`
 }
 
 function describeHost(report: DoctorReport | MachineReport): (readonly [string, string])[] {

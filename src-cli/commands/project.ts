@@ -6,6 +6,7 @@ import { NotificationKind, PermissionMode, ProjectSettings } from '../../src-sha
 import { RuntimeName } from '../../src-shared/runtimes.ts'
 import { type Context, textOfFile } from '../context.ts'
 import type { CommandRunner } from '../program.ts'
+import { STAGE_FORM, type StageOption, stageOption, stagesOf } from '../stages.ts'
 import {
   assignment,
   collected,
@@ -35,12 +36,14 @@ type AddOptions = {
   planner?: boolean
   skill?: string
   notify?: NotificationKind[]
+  stage?: StageOption
 }
 
 type EditOptions = Partial<AddOptions> & {
   args?: boolean
   unsetEnv?: string[]
   sources?: boolean
+  unsetStage?: string[]
 }
 
 const { shape } = ProjectSettings
@@ -103,14 +106,16 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
       parsedNumber(shape.maxSessions.unwrap()),
     )
     .option('--source <path>', SOURCE, collected)
+    .option('--stage <stage>', STAGE_FORM, stageOption)
     .option('--no-planner', 'its questions go to people at once')
     .option('--skill <text>', SKILL)
     .option('--notify <kinds>', NOTIFY, parsedNames(shape.notify.unwrap()))
     .action(
       run.steering(async (context, options: AddOptions) => {
         const { ask, print, world } = context
-        const { arg, source, planner, skill, ...settings } = options
+        const { arg, source, planner, skill, stage, ...settings } = options
         const words = skill === undefined ? undefined : await skillText(context, skill)
+        const stages = await stagesOf(context, stage)
         const made = await ask((client, limit) =>
           client.projects.add(
             {
@@ -119,6 +124,9 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
               ...(source === undefined ? {} : { sources: source }),
               ...(planner === false ? { planner } : {}),
               ...(words ? { skill: words } : {}),
+              ...(stages === undefined
+                ? {}
+                : { stages: ProjectSettings.shape.stages.parse(stages) }),
               commandId: world.uuid(),
             },
             limit,
@@ -188,6 +196,8 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
     )
     .option('--source <path>', `the whole list anew: ${SOURCE}`, collected)
     .option('--no-sources', 'the planner reads nothing')
+    .option('--stage <stage>', `${STAGE_FORM}; the whole stage anew`, stageOption)
+    .option('--unset-stage <name>', 'a stage is as the project is, repeatable', collected)
     .option('--planner', 'the planner tries to answer its questions first')
     .option('--no-planner', 'its questions go to people at once')
     .option('--skill <text>', `${SKILL}; empty for none`)
@@ -195,10 +205,13 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
     .action(
       run.steering(async (context, options: EditOptions, ref: string) => {
         const { ask, print, world } = context
-        const { skill } = options
-        const change = changeOf(
-          skill === undefined ? options : { ...options, skill: await skillText(context, skill) },
+        const { stage, unsetStage, ...others } = options
+        const { skill } = others
+        const fields = changeOf(
+          skill === undefined ? others : { ...others, skill: await skillText(context, skill) },
         )
+        const stages = await stagesOf(context, stage, unsetStage)
+        const change = { ...fields, ...(stages === undefined ? {} : { stages }) }
         if (Object.keys(change).length === 0) throw nothingToChange('project')
         const edited = await ask((client, limit) =>
           client.projects.edit({ ...change, ref, commandId: world.uuid() }, limit),
@@ -221,7 +234,7 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
     )
 }
 
-function changeOf(options: EditOptions): ProjectChange {
+function changeOf(options: Omit<EditOptions, 'stage' | 'unsetStage'>): ProjectChange {
   const { arg, args, env, unsetEnv = [], maxSessions, source, sources, ...others } = options
   const { branch, model, setup, skill, ...fields } = others
   const variables = { ...env, ...Object.fromEntries(unsetEnv.map((name) => [name, null])) }

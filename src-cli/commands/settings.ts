@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { OwnRuntime, RuntimeName } from '../../src-shared/runtimes.ts'
+import { type AcpAgent, AcpAgentName, OwnRuntime, RuntimeName } from '../../src-shared/runtimes.ts'
 import { type Settings, SettingsChange } from '../../src-shared/settings.ts'
 import { describeIssues, UsageError } from '../failures.ts'
 import { plainText } from '../plain-text.ts'
@@ -7,7 +7,7 @@ import type { CommandRunner } from '../program.ts'
 import { fields } from '../table.ts'
 
 const KEYS =
-  'agents, theme, passEnv, notify, drainGraceSeconds, answerUndo, planner.<enabled, runtime, model, limitSeconds or costLimitUsd>, or runtimePaths.<runtime>'
+  'agents, theme, passEnv, notify, drainGraceSeconds, answerUndo, planner.<enabled, runtime, model, limitSeconds or costLimitUsd>, runtimePaths.<runtime>, acpAgents.<name> (its command line) or acpAgents.<name>.title'
 
 export function addSettingsCommands(program: Command, run: CommandRunner): void {
   const settings = program.command('settings').description('the settings of the data folder')
@@ -29,11 +29,15 @@ export function addSettingsCommands(program: Command, run: CommandRunner): void 
     .argument('<key>', KEYS)
     .argument(
       '<value>',
-      'for passEnv and notify: names with commas between; on or off; empty: none, or look for it',
+      'for passEnv and notify: names with commas between; on or off; empty: none, look for it, or take the agent away',
     )
     .action(
       run.steering(async ({ ask, print, world }, _options, key: string, value: string) => {
-        const change = changeOf(key, value)
+        const known = await agentsFor(key, async () => {
+          const now = await ask((client, limit) => client.settings.show(undefined, limit))
+          return now.acpAgents
+        })
+        const change = changeOf(key, value, known)
         const next = await ask((client, limit) =>
           client.settings.edit({ ...change, commandId: world.uuid() }, limit),
         )
@@ -43,8 +47,16 @@ export function addSettingsCommands(program: Command, run: CommandRunner): void 
     )
 }
 
-function changeOf(key: string, value: string): SettingsChange {
-  const parsed = SettingsChange.safeParse(rawChange(key, value))
+/** Of the settings as they are, where the key is one of an agent's: what is not named of it stays. */
+function agentsFor(
+  key: string,
+  read: () => Promise<Settings['acpAgents']>,
+): Promise<Settings['acpAgents']> {
+  return key.startsWith('acpAgents.') ? read() : Promise.resolve({})
+}
+
+function changeOf(key: string, value: string, known: Settings['acpAgents']): SettingsChange {
+  const parsed = SettingsChange.safeParse(rawChange(key, value, known))
   if (parsed.success) return parsed.data
   throw new UsageError({
     code: 'usage.value',
@@ -53,7 +65,11 @@ function changeOf(key: string, value: string): SettingsChange {
   })
 }
 
-function rawChange(key: string, value: string): Record<string, unknown> {
+function rawChange(
+  key: string,
+  value: string,
+  known: Settings['acpAgents'],
+): Record<string, unknown> {
   const [group, field = ''] = key.split('.')
   if (key === 'agents' || key === 'drainGraceSeconds') return { [key]: numberOf(value) }
   if (key === 'theme') return { theme: value }
@@ -62,6 +78,9 @@ function rawChange(key: string, value: string): Record<string, unknown> {
   if (group === 'planner' && Object.hasOwn(plannerFields, field)) {
     const read = plannerFields[field as keyof typeof plannerFields]
     return { planner: { [field]: read(value) } }
+  }
+  if (group === 'acpAgents' && AcpAgentName.safeParse(field).success) {
+    return { acpAgents: { [field]: acpAgentOf(key, value, known[field]) } }
   }
   const name = RuntimeName.safeParse(field)
   if (group === 'runtimePaths' && name.success) {
@@ -72,6 +91,34 @@ function rawChange(key: string, value: string): Record<string, unknown> {
     message: `There is no setting ${JSON.stringify(key)}.`,
     hint: `Use ${KEYS}.`,
   })
+}
+
+/** An agent with another command line or title; null: without it. */
+function acpAgentOf(key: string, value: string, before: AcpAgent | undefined): unknown {
+  const [, name = '', part] = key.split('.')
+  if (part === 'title') {
+    if (before !== undefined) return { ...before, title: value }
+    throw new UsageError({
+      code: 'usage.value',
+      message: `There is no agent ${name} that could have a title.`,
+      hint: `Give it a command first: ballet settings set acpAgents.${name} "its command"`,
+    })
+  }
+  if (part !== undefined) {
+    throw new UsageError({
+      code: 'usage.value',
+      message: `There is no setting ${JSON.stringify(key)}.`,
+      hint: `Use ${KEYS}.`,
+    })
+  }
+  const [command, ...args] = wordsOf(value)
+  return command === undefined ? null : { title: before?.title ?? name, command, args }
+}
+
+/** Of a command line; what stands in quotes is one word. */
+function wordsOf(text: string): string[] {
+  const words = text.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []
+  return words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2'))
 }
 
 const namesOf = (value: string) => value.split(',').flatMap((name) => name.trim() || [])
@@ -98,7 +145,7 @@ const plannerFields: Record<keyof Settings['planner'], (value: string) => unknow
 
 function describe(settings: Settings): string[] {
   const { agents, theme, passEnv, notify, planner, runtimePaths } = settings
-  const { drainGraceSeconds, answerUndo } = settings
+  const { drainGraceSeconds, answerUndo, acpAgents } = settings
   return fields([
     ['agents', String(agents)],
     ['theme', theme],
@@ -114,7 +161,14 @@ function describe(settings: Settings): string[] {
     ...[...new Set([...OwnRuntime.options, ...Object.keys(runtimePaths)])].map(
       (name): [string, string] => [`runtimePaths.${name}`, plainText(runtimePaths[name] ?? '')],
     ),
+    ...Object.entries(acpAgents).flatMap(([name, { title, command, args }]) => [
+      [`acpAgents.${name}`, plainText([command, ...args].map(quoted).join(' '))] as const,
+      [`acpAgents.${name}.title`, plainText(title)] as const,
+    ]),
   ])
 }
+
+/** As it would be written. */
+const quoted = (word: string) => (/^[^\s"']+$/.test(word) ? word : JSON.stringify(word))
 
 const onOff = (is: boolean) => (is ? 'on' : 'off')

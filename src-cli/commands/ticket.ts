@@ -19,7 +19,13 @@ type AddOptions = {
   start?: boolean
 }
 
-type EditOptions = { title?: string; body?: string; priority?: number; status?: GivenStatus }
+type EditOptions = {
+  title?: string
+  body?: string
+  priority?: number
+  status?: GivenStatus
+  stage?: string
+}
 
 export function addTicketCommands(program: Command, run: CommandRunner): void {
   const ticket = program.command('ticket').description('pieces of work')
@@ -73,12 +79,13 @@ export function addTicketCommands(program: Command, run: CommandRunner): void {
 
   ticket
     .command('edit')
-    .description('change a ticket; its status only while no session of it is live')
+    .description('change a ticket; status and stage only while no session of it is live')
     .argument('<ticket>', 'its key, its id or the beginning of it', parsed(Reference))
     .option('--title <title>', 'one line', parsed(TicketTitle))
     .option('--body <text>', 'what is to be done; - reads the standard input')
     .option('--priority <number>', '1 (urgent) to 5 (some day)', parsedNumber(Priority))
     .addOption(new Option('--status <status>', 'another status').choices(GivenStatus.options))
+    .option('--stage <stage>', 'another stage; its next session is of it', parsed(Stage))
     .action(
       run.steering(async ({ ask, print, world }, options: EditOptions, ref: string) => {
         if (Object.keys(options).length === 0) throw nothingToChange('ticket')
