@@ -270,7 +270,8 @@ export const contract = {
      * Moves the session to another runtime or model, a running turn is interrupted first: a new conversation in the same
      * workspace begins with the ticket, a summary of the timeline and the open points. The old one stays where its
      * runtime keeps it, and the timeline names it. Refused while it finishes, parks, or is over, and where the
-     * runtime has no driver. A null model: the stage's where the runtime is the stage's, else the runtime's own choice.
+     * runtime has no driver. A null model: the stage's or the
+     * project's where the runtime is theirs, else the runtime's own choice.
      */
     continueWith: call
       .input(
