@@ -185,3 +185,31 @@ test('a file of a remote that no project has, and of a newer Ballet, are refused
     code: 'export.newer',
   })
 })
+
+test('a runtime that is not here is told of before the session starts, and one that nothing drives is refused', async () => {
+  const { file } = await exported()
+  const other = await startWithoutPlanner({ agents: 1 })
+  carry(other)
+  await withTicket(other, { start: false })
+  const carried = other.launcher.answer
+  const problem = { code: 'runtime.not-found', message: 'No Claude Code.', hint: 'Install it.' }
+  other.launcher.answer = (probe) => {
+    const found = carried(probe)
+    if (found === undefined || 'code' in found || found.kind !== 'runtimes') return found
+    return { ...found, runtimes: found.runtimes.map((each) => ({ ...each, path: null, problem })) }
+  }
+  const rowsFile = join(file, 'session.json')
+  const whole = readFileSync(rowsFile, 'utf8')
+  writeFileSync(rowsFile, whole.replace('"runtime":"claude-code"', '"runtime":"newest-agent"'))
+  const given = { file, passphrase: PASSPHRASE }
+  expect(await refusalOf(other.client.sessions.import(given))).toMatchObject({
+    code: 'export.runtime-unknown',
+    message: expect.stringContaining('newest-agent'),
+  })
+  writeFileSync(rowsFile, whole)
+  expect(await other.client.sessions.import(given)).toMatchObject({
+    state: 'parked',
+    reason: expect.stringContaining('No Claude Code.'),
+    hint: expect.stringContaining('Install it.'),
+  })
+})

@@ -295,3 +295,32 @@ test('a runtime without Ballet’s tools is not told of them', async () => {
   expect(spec.prompt).not.toContain('Ask well.')
   expect(spec.prompt).toContain('You have no tool to ask with')
 })
+
+test('a conversation that cannot be kept is said in the card of its parked session', async () => {
+  const core = await start()
+  const { ticket } = await keptAway(core, { state: null })
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    state: 'parked',
+    reason: expect.stringContaining('its conversation cannot be moved'),
+  })
+})
+
+test('a drain in between keeps the work of the old runtime, and the next start goes on with the new one', async () => {
+  const core = await start()
+  const { ticket, agent } = await working(core)
+  await toCodex(core, ticket.key)
+  await until('the interrupt', () => agent.heard('turn.interrupt').length === 1)
+  await core.client.agents.drain({ how: 'now' })
+  agent.endTurn(1, 'interrupted')
+  await until('the order to let go', () => agent.heard('session.release').length === 1)
+  expect(agent.heard('session.park')).toEqual([])
+  agent.end('released')
+  const session = await until('the change', async () => {
+    const now = await core.client.sessions.show({ ref: ticket.key })
+    return now.runtime === 'codex' && now
+  })
+  expect(session).toMatchObject({ state: 'resuming', agent: null })
+  const again = await core.restart()
+  const { spec } = await nextStart(again, ticket.key, 0)
+  expect(spec.runtime).toBe('codex')
+})
