@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   deliveryOf,
   type Scene,
@@ -10,6 +10,9 @@ import {
 import type { RuntimeSession } from '../driver.ts'
 import { createCodexDriver } from './index.ts'
 import { makeScene } from './testing/scene.ts'
+
+// Real programs on a busy machine: a limit against hanging, no measure of speed.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const driver = createCodexDriver()
 let model: Awaited<ReturnType<typeof startModel>>

@@ -9,6 +9,7 @@ import { captureState, listStates, removeState, restoreState } from './state-fil
 const SYSTEM_PORTS: DriverPorts = {
   now: () => Instant.parse(new Date().toISOString()),
   newRequestId: () => RequestId.parse(randomUUID()),
+  handshakeLimitMs: 30_000,
 }
 
 /** Drives Codex through its app server. */

@@ -12,13 +12,17 @@ import { AccountResult, ThreadResult } from './protocol.ts'
 import { CodexSession } from './session.ts'
 import { LOG_IN_HINT } from './turn-end.ts'
 
-const HANDSHAKE_LIMIT_MS = 30_000
 /** A thread is begun or resumed after what the user configured is started. */
 const THREAD_LIMIT_MS = 60_000
 const ACCOUNT_LIMIT_MS = 10_000
 const CLIENT = { name: 'ballet', title: 'Ballet', version: '1' }
 
-export type DriverPorts = { now: () => Instant; newRequestId: () => RequestId }
+export type DriverPorts = {
+  now: () => Instant
+  newRequestId: () => RequestId
+  /** How long the server may take to answer at all. */
+  handshakeLimitMs: number
+}
 
 export type Thread = { id: string; record: string | null }
 
@@ -38,12 +42,12 @@ export async function launchSession<T>(
   const mask = maskOf(spec)
   const server = await startServer(spec, mask)
   try {
-    const said = await handshake(server)
+    const said = await handshake(server, ports.handshakeLimitMs)
     await refuseWithoutLogin(server)
     const { thread, outcome } = await options.open(server)
     const version = said ?? (await readVersion(spec.executable, spec.env))
     const session = new CodexSession({
-      ...{ server, spec, mask, onSignal, ...ports },
+      ...{ server, spec, mask, onSignal, now: ports.now, newRequestId: ports.newRequestId },
       ...{ conversation: thread.id, record: thread.record, version: version ?? 'unknown' },
     })
     return { session, outcome }
@@ -103,8 +107,8 @@ async function startServer(spec: DriverSpec, mask: SecretMask): Promise<AppServe
 }
 
 /** The version that the server says it has, such as `0.171.0`; null when it does not say. */
-async function handshake(server: AppServer): Promise<string | null> {
-  const result = await server.request('initialize', { clientInfo: CLIENT }, HANDSHAKE_LIMIT_MS)
+async function handshake(server: AppServer, limitMs: number): Promise<string | null> {
+  const result = await server.request('initialize', { clientInfo: CLIENT }, limitMs)
   await server.notify('initialized')
   const agent: unknown =
     typeof result === 'object' && result !== null && 'userAgent' in result ? result.userAgent : ''

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { endTree } from '../../process-tree/index.ts'
 import {
   deliveryOf,
@@ -12,6 +12,9 @@ import { tell } from '../claude-code/testing/replay.ts'
 import type { DriverSpec, RuntimePlace, RuntimeSession } from '../driver.ts'
 import { createCodexDriver } from './index.ts'
 import { environment, makeScene, writeHome } from './testing/scene.ts'
+
+// Real programs on a busy machine: a limit against hanging, no measure of speed.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const driver = createCodexDriver()
 const state = driver.state ?? expect.unreachable()
