@@ -61,6 +61,8 @@ export function setMenu(window: () => BrowserWindow | undefined, showFolder: () 
           own('&Keep Online 1 h', 'session.keep', 'CmdOrCtrl+Shift+K'),
           own('&Park Now', 'session.park', 'CmdOrCtrl+Shift+P'),
           own('&Resume', 'session.resume', 'CmdOrCtrl+Shift+G'),
+          { type: 'separator' },
+          own('&Continue with…', 'session.continue', 'CmdOrCtrl+Shift+E'),
         ],
       },
       { role: 'windowMenu' },

@@ -12,7 +12,7 @@ import {
   resumeSession,
   startTicket,
 } from './features/session/actions.ts'
-import { whyNot } from './features/session/ending.ts'
+import { whyNot, whyNotContinue } from './features/session/ending.ts'
 import { canResume, whyNotPark } from './features/session/parking.ts'
 import { chooseTheme } from './features/settings/change.ts'
 import { whileDemoStarts } from './stores/demo.ts'
@@ -100,7 +100,7 @@ export async function runDemo(client: Client): Promise<void> {
 }
 
 /** A command of a session's menu, which asks for confirmation in the pane. */
-function askInPane(what: 'stop' | 'finish'): void {
+function askInPane(what: 'stop' | 'finish' | 'continue'): void {
   window.dispatchEvent(new CustomEvent('ballet:confirm', { detail: what }))
 }
 
@@ -235,6 +235,13 @@ export const commands: readonly Command[] = [
     run: (client) => onFocused(client, resumeSession),
   },
   {
+    id: 'session.continue',
+    title: 'Continue this session with another runtime…',
+    keys: 'Mod+Shift+E',
+    can: () => whyNotContinue(focusedSession()?.state ?? 'finished') === null,
+    run: () => askInPane('continue'),
+  },
+  {
     id: 'composer.focus',
     title: 'Write a message',
     keys: 'Mod+J',
@@ -336,6 +343,7 @@ const ofMenu: Record<MenuCommand, string> = {
   'session.park': 'session.park',
   'session.keep': 'session.keep',
   'session.resume': 'session.resume',
+  'session.continue': 'session.continue',
   'palette.open': 'palette',
   'doctor.open': 'check',
   'inbox.open': 'inbox',

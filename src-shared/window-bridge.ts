@@ -15,6 +15,7 @@ export const MENU_COMMANDS = [
   'session.park',
   'session.keep',
   'session.resume',
+  'session.continue',
   'palette.open',
   'inbox.open',
   'fleet.open',

@@ -225,6 +225,12 @@ export class RowBuilder {
         )
         break
       }
+      case 'runtime.changed': {
+        const { from, to, model } = event
+        const place = placeOf(`seq:${event.seq}`, event)
+        this.#put({ ...place, kind: 'runtime', from, to, model }, undefined)
+        break
+      }
       case 'cost':
         break
     }

@@ -8,6 +8,7 @@ import type {
   ToolKind,
   Usage,
 } from '../../src-shared/records.ts'
+import type { RuntimeName } from '../../src-shared/runtimes.ts'
 import type {
   FileDiff,
   TimelineEvent,
@@ -104,6 +105,14 @@ export type StateRow = RowPlace & {
   reason: string
 }
 
+/** From here on another runtime or model goes on. */
+export type RuntimeRow = RowPlace & {
+  kind: 'runtime'
+  from: RuntimeName
+  to: RuntimeName
+  model: string | null
+}
+
 export type EndedRow = RowPlace & { kind: 'ended'; end: TurnEnd }
 
 export type StepEvent = Event<'park.step' | 'resume.step'>
@@ -157,6 +166,7 @@ export type Row =
   | TodoRow
   | NoticeRow
   | StateRow
+  | RuntimeRow
   | EndedRow
   | StepsRow
   | RequestRow

@@ -24,7 +24,7 @@ export function Dialog({
     if (dialog === null || dialog.open) return
     dialog.showModal()
     // The browser gives the focus to the dialog itself where its content is no form.
-    dialog.querySelector<HTMLElement>('input, button')?.focus()
+    dialog.querySelector<HTMLElement>('input, select, button')?.focus()
     return () => {
       isGone.current = true
       dialog.close()

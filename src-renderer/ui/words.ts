@@ -1,5 +1,4 @@
 import type { Author } from '../../src-shared/records.ts'
-import { type RuntimeName, titleOfRuntime } from '../../src-shared/runtimes.ts'
 
 /** How numbers, times and amounts are written everywhere in the window. */
 
@@ -107,8 +106,6 @@ export const agentNumber = (id: string) => id.replace(/^agent-/, '')
 
 export const priorityWord = (priority: number) =>
   ['', 'urgent', 'high', 'normal', 'low', 'some day'][priority] ?? String(priority)
-
-export const runtimeWord = (runtime: RuntimeName) => titleOfRuntime(runtime)
 
 /** Who gave an answer, in a sentence. */
 export const authorWord = (author: Author): string =>

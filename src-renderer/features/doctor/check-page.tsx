@@ -2,12 +2,15 @@ import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import type { DoctorReport } from '../../../src-shared/contract.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import type { NotificationReport } from '../../../src-shared/window-bridge.ts'
+import { type RuntimeReport, reportWord, runtimeTitle } from '../../stores/runtime-reports.ts'
 import { bridge } from '../../sync/bridge.ts'
 import { useClient } from '../../sync/client.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
+import { InlineCode } from '../../ui/inline-code.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot } from '../../ui/state-dot.tsx'
-import { bytes, counted, runtimeWord } from '../../ui/words.ts'
+import { bytes, counted } from '../../ui/words.ts'
+import { RuntimeState } from '../project/runtime-field.tsx'
 import { attempt } from '../session/actions.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 
@@ -34,25 +37,37 @@ function Line({
   )
 }
 
-type Runtime = DoctorReport['runtimes'][number]
-
-function loginWord({ loggedIn, login }: Runtime): string {
-  if (loggedIn === null) return 'login not known'
-  return loggedIn ? `logged in${login === null ? '' : ` by ${login}`}` : 'not logged in'
-}
-
-function RuntimeLine({ report }: { report: Runtime }) {
+function RuntimeLine({ report }: { report: RuntimeReport }) {
+  const { tested } = report.versions
   return (
-    <Line name={runtimeWord(report.runtime)} well={report.problem === null && report.path !== null}>
+    <Line
+      name={runtimeTitle(report.runtime)}
+      // One that is not there keeps nothing from working, unless something needs it: then it is a problem above.
+      well={report.path === null ? null : report.problem === null}
+    >
       {report.path === null ? (
-        'not found'
+        <span className="dim">
+          <RuntimeState runtime={report.runtime} report={report} />
+        </span>
       ) : (
         <>
-          {report.version ?? 'version not known'} · {loginWord(report)}
+          {reportWord(report)}
+          {tested.length === 0 ? null : (
+            <span className="faint"> · tested {tested.join(', ')}</span>
+          )}
           <div className="mono dim">{report.path}</div>
+          {report.problem === null ? null : (
+            <div className="dim">
+              <InlineCode text={`${report.problem.message} ${report.problem.hint ?? ''}`} />
+            </div>
+          )}
+          {report.notice === null ? null : (
+            <div className="dim">
+              <InlineCode text={`${report.notice.message} ${report.notice.hint ?? ''}`} />
+            </div>
+          )}
         </>
       )}
-      {report.problem === null ? null : <div className="dim">{report.problem.message}</div>}
     </Line>
   )
 }

@@ -21,10 +21,9 @@ export function RuntimeState({
 }) {
   if (report === undefined) return null
   const install = installOf(runtime)
-  const problem =
-    report.problem === null
-      ? ''
-      : `${report.problem.message} ${report.problem.hint ?? (install === null ? '' : `Install it with \`${install}\`.`)}`
+  const next = report.problem?.hint ?? (install === null ? '' : `Install it with \`${install}\`.`)
+  if (report.path === null) return <InlineCode text={`Not installed. ${next}`} />
+  const problem = report.problem === null ? '' : `${report.problem.message} ${next}`
   return <InlineCode text={problem === '' ? reportWord(report) : problem} />
 }
 

@@ -5,6 +5,7 @@ import type { Session } from '../../../src-shared/records.ts'
 import { useMinutes } from '../../stores/clock.ts'
 import { showInInbox } from '../../stores/inbox-view.ts'
 import { openPage } from '../../stores/layout.ts'
+import { runtimeTitle } from '../../stores/runtime-reports.ts'
 import { useRecords, useSession, useTicket } from '../../sync/records.ts'
 import type { Row, TodoRow } from '../../sync/rows.ts'
 import { useTimelines } from '../../sync/timelines-context.ts'
@@ -12,16 +13,9 @@ import { showControls } from '../../text/controls.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { InlineCode } from '../../ui/inline-code.tsx'
 import { StateDot, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
-import {
-  age,
-  agentNumber,
-  fullTime,
-  money,
-  priorityWord,
-  runtimeWord,
-  tokens,
-} from '../../ui/words.ts'
+import { age, agentNumber, fullTime, priorityWord, tokens } from '../../ui/words.ts'
 import { Delta } from '../timeline/diff-view.tsx'
+import { useCost } from './cost.ts'
 import { ProgressLine } from './progress.tsx'
 import { WindowField } from './window-field.tsx'
 
@@ -130,13 +124,14 @@ function Changes({ session }: { session: SessionId }) {
 
 function Context({ session }: { session: Session }) {
   const { contextTokens, contextWindow, usage } = session
+  const cost = useCost(session)
   if (contextTokens === null && usage.inputTokens + usage.outputTokens === 0) return null
   const share =
     contextTokens === null || contextWindow === null || contextWindow === 0
       ? null
       : Math.min(1, contextTokens / contextWindow)
   return (
-    <Section title="Context and cost" aside={money(session.costUsd)}>
+    <Section title="Context and cost" aside={cost}>
       {contextTokens === null ? null : (
         <p>
           {tokens(contextTokens)}
@@ -231,7 +226,7 @@ function SessionDetails({ session }: { session: Session }) {
           <Fact name="turn">{session.turn === 0 ? 'none yet' : session.turn}</Fact>
           <Fact name="agent">{session.agent === null ? 'none' : agentNumber(session.agent)}</Fact>
           <Fact name="runtime">
-            {runtimeWord(session.runtime)} {session.runtimeVersion ?? ''}
+            {runtimeTitle(session.runtime)} {session.runtimeVersion ?? ''}
           </Fact>
           {session.model === null ? null : <Fact name="model">{session.model}</Fact>}
           <Fact name="permission">{session.permission}</Fact>

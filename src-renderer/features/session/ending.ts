@@ -42,3 +42,9 @@ export function whyNot(what: Confirm, state: SessionState): string | null {
   if (what === 'finish') return notYet[state] ?? null
   return isLive(state) ? null : `It is ${state}: no agent holds it`
 }
+
+/** Why a session cannot go on with another runtime now; null when it can. */
+export function whyNotContinue(state: SessionState): string | null {
+  if (state === 'finished' || state === 'cancelled' || state === 'moved') return `It is ${state}`
+  return state === 'parking' ? 'It parks; continue when it is parked' : null
+}

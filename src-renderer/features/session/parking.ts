@@ -1,6 +1,7 @@
 import type { ParkReason } from '../../../src-shared/parking.ts'
 import type { Session, SessionState } from '../../../src-shared/records.ts'
-import { bytes, runtimeWord, tokens } from '../../ui/words.ts'
+import { runtimeTitle } from '../../stores/runtime-reports.ts'
+import { bytes, tokens } from '../../ui/words.ts'
 
 const whyWord: Record<ParkReason, string> = {
   window: 'Nobody answered within its online window',
@@ -19,7 +20,7 @@ export function parkedWhy({ parked, reason }: Pick<Session, 'parked' | 'reason'>
 export function stateText({ parked, runtime }: Pick<Session, 'parked' | 'runtime'>): string | null {
   if (parked === null || parked.stateBytes === null) return null
   const version = parked.runtimeVersion === null ? '' : ` ${parked.runtimeVersion}`
-  return `${bytes(parked.stateBytes)}, ${runtimeWord(runtime)}${version}`
+  return `${bytes(parked.stateBytes)}, ${runtimeTitle(runtime)}${version}`
 }
 
 /** What the model reads again when the session is brought back; null where that is not known. */

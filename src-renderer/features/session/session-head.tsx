@@ -2,17 +2,19 @@ import { Menu } from '@base-ui/react/menu'
 import type { Session } from '../../../src-shared/records.ts'
 import { useMinutes, useSeconds } from '../../stores/clock.ts'
 import { focusPane, openBeside, openPage, toggleDetails, useLayout } from '../../stores/layout.ts'
+import { runtimeTitle } from '../../stores/runtime-reports.ts'
 import { tell } from '../../stores/told.ts'
 import { copyText } from '../../sync/bridge.ts'
 import { useClient } from '../../sync/client.ts'
 import type { SessionTimeline } from '../../sync/timeline.ts'
 import { keyText } from '../../ui/key.tsx'
 import { StateDot, StateWord, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
-import { age, elapsed, money } from '../../ui/words.ts'
+import { age, elapsed } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { timelineMarkdown } from '../timeline/as-markdown.ts'
 import { keepSession, parkSession, resumeSession } from './actions.ts'
-import { type Confirm, whyNot } from './ending.ts'
+import { useCost } from './cost.ts'
+import { type Confirm, whyNot, whyNotContinue } from './ending.ts'
 import { canResume, whyNotPark } from './parking.ts'
 import { ParkButtons, ParksIn } from './parks-in.tsx'
 
@@ -139,14 +141,17 @@ export function SessionHead({
   timeline,
   pane,
   onConfirm,
+  onContinue,
 }: {
   session: Session
   timeline: SessionTimeline
   pane: number
   onConfirm: (what: Confirm) => void
+  onContinue: () => void
 }) {
   const split = useLayout((layout) => layout.panes.length > 1)
   const look = sessionLook(session)
+  const cost = useCost(session)
   return (
     <PaneHead
       pane={pane}
@@ -161,7 +166,7 @@ export function SessionHead({
           {session.parkAt === null ? null : <ParkButtons session={session} />}
         </>
       }
-      meta={money(session.costUsd)}
+      meta={`${runtimeTitle(session.runtime)} · ${cost}`}
       menu={
         <>
           <EndButtons session={session} onConfirm={onConfirm} />
@@ -196,6 +201,13 @@ export function SessionHead({
                   <Menu.Separator className="menu-line" />
                   <ParkItems session={session} />
                   <Menu.Separator className="menu-line" />
+                  <Menu.Item
+                    className="menu-item"
+                    disabled={whyNotContinue(session.state) !== null}
+                    onClick={onContinue}
+                  >
+                    Continue with…
+                  </Menu.Item>
                   <Menu.Item
                     className="menu-item"
                     disabled={whyNot('stop', session.state) !== null}

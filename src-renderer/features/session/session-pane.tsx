@@ -15,6 +15,7 @@ import { Timeline } from '../timeline/timeline.tsx'
 import { startTicket, takesMessages } from './actions.ts'
 import { AnswerAnnouncer } from './announcer.tsx'
 import { ConfirmBar } from './confirm-bar.tsx'
+import { ContinueDialog } from './continue-dialog.tsx'
 import type { Confirm } from './ending.ts'
 import { ParkedCard } from './parked-card.tsx'
 import { SessionHead } from './session-head.tsx'
@@ -89,6 +90,7 @@ export function SessionPane({ id, pane, focused }: { id: string; pane: number; f
   const session = useSession(id)
   const timelines = useTimelines()
   const [confirm, setConfirm] = useState<Confirm | null>(null)
+  const [continuing, setContinuing] = useState(false)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   const [focusRequest, setFocusRequest] = useState(0)
   const [findRequest, setFindRequest] = useState(0)
@@ -107,7 +109,9 @@ export function SessionPane({ id, pane, focused }: { id: string; pane: number; f
     if (!focused) return
     const onFocus = () => setFocusRequest((count) => count + 1)
     const onConfirm = (event: Event) => {
-      if (event instanceof CustomEvent) setConfirm(event.detail === 'stop' ? 'stop' : 'finish')
+      if (!(event instanceof CustomEvent)) return
+      if (event.detail === 'continue') setContinuing(true)
+      else setConfirm(event.detail === 'stop' ? 'stop' : 'finish')
     }
     window.addEventListener('ballet:focus-composer', onFocus)
     const onFind = () => setFindRequest((count) => count + 1)
@@ -132,7 +136,16 @@ export function SessionPane({ id, pane, focused }: { id: string; pane: number; f
   }
   return (
     <div ref={root} className="session" data-session={id} data-state={session.state}>
-      <SessionHead session={session} timeline={timeline} pane={pane} onConfirm={setConfirm} />
+      <SessionHead
+        session={session}
+        timeline={timeline}
+        pane={pane}
+        onConfirm={setConfirm}
+        onContinue={() => setContinuing(true)}
+      />
+      {continuing ? (
+        <ContinueDialog session={session} onClose={() => setContinuing(false)} />
+      ) : null}
       <div className="session-notes">
         {confirm === null || !takesMessages(session.state) ? null : (
           <ConfirmBar

@@ -4,8 +4,10 @@ import type { Settings, SettingsChange } from '../../../src-shared/settings.ts'
 import type { NotificationReport } from '../../../src-shared/window-bridge.ts'
 import { bridge } from '../../sync/bridge.ts'
 import { useClient } from '../../sync/client.ts'
+import { useRecords } from '../../sync/records.ts'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { NotifyBoxes } from '../project/question-fields.tsx'
+import { RuntimeSelect } from '../project/runtime-field.tsx'
 import { changeSettings } from './change.ts'
 import { Part } from './part.tsx'
 
@@ -71,6 +73,7 @@ function NumberField({
 export function PlannerPart({ settings }: { settings: Settings }) {
   const { refusal, change } = useChange()
   const { planner } = settings
+  const runtimes = useRecords((records) => records.runtimes)
   const [model, setModel] = useState(planner.model ?? '')
   useEffect(() => setModel(planner.model ?? ''), [planner.model])
   const saveModel = () => {
@@ -109,6 +112,17 @@ export function PlannerPart({ settings }: { settings: Settings }) {
         step={0.1}
         onSave={(costLimitUsd) => change({ planner: { costLimitUsd } })}
       />
+      <label className="set-number" htmlFor="planner-runtime">
+        <span>Runtime</span>
+        <RuntimeSelect
+          id="planner-runtime"
+          value={planner.runtime}
+          only={(name) => runtimes.get(name)?.capabilities.planner === true}
+          onChange={(runtime) => {
+            if (runtime !== '') void change({ planner: { runtime } })
+          }}
+        />
+      </label>
       <label className="set-number">
         <span>Model</span>
         <input

@@ -1,22 +1,20 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import type { HostInfo } from '../../../src-shared/contract.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
-import type { RuntimeName } from '../../../src-shared/runtimes.ts'
 import type { Settings, Theme } from '../../../src-shared/settings.ts'
-import { openPage } from '../../stores/layout.ts'
 import { themes, useTheme } from '../../stores/theme.ts'
 import { bridge } from '../../sync/bridge.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
-import { runtimeWord } from '../../ui/words.ts'
 import { FleetSize } from '../fleet/fleet-size.tsx'
 import { attempt } from '../session/actions.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { changeSettings, chooseTheme } from './change.ts'
 import { Part } from './part.tsx'
 import { AnswersPart, DrainPart, NotificationsPart, PlannerPart } from './question-parts.tsx'
+import { RuntimePart } from './runtime-part.tsx'
 
 const themeWord: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
 
@@ -40,89 +38,6 @@ function ThemePart() {
         ))}
       </div>
       {refusal === null ? null : <RefusalNote refusal={refusal} />}
-    </Part>
-  )
-}
-
-function RuntimePath({ runtime, path }: { runtime: RuntimeName; path: string | undefined }) {
-  const client = useClient()
-  const [typed, setTyped] = useState(path ?? '')
-  const [refusal, setRefusal] = useState<Refusal | null>(null)
-  const [isSaved, setSaved] = useState(false)
-  const box = useRef<HTMLInputElement>(null)
-  useEffect(() => setTyped(path ?? ''), [path])
-  const isChanged = typed.trim() !== (path ?? '')
-  const save = async (given: string) => {
-    const problem = await changeSettings(client, {
-      runtimePaths: { [runtime]: given === '' ? null : given },
-    })
-    setRefusal(problem)
-    setSaved(problem === null)
-  }
-  return (
-    <form
-      className="form-row"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (isChanged) void save(typed.trim())
-      }}
-    >
-      <label htmlFor={`path-${runtime}`}>{runtimeWord(runtime)}</label>
-      <div className="page-acts">
-        <input
-          id={`path-${runtime}`}
-          ref={box}
-          className="field mono"
-          value={typed}
-          placeholder="found on the PATH"
-          autoComplete="off"
-          spellCheck={false}
-          onChange={(event) => {
-            setTyped(event.target.value)
-            setSaved(false)
-          }}
-        />
-        {/* Not disabled: a button that is loses the focus. */}
-        <button type="submit" className="btn" aria-disabled={!isChanged}>
-          Save
-        </button>
-        {path === undefined ? null : (
-          <button
-            type="button"
-            className="btn"
-            onClick={() => {
-              box.current?.focus()
-              void save('')
-            }}
-          >
-            Look for it again
-          </button>
-        )}
-        {isSaved && !isChanged ? (
-          <span className="dim" role="status">
-            Saved.
-          </span>
-        ) : null}
-      </div>
-      {refusal === null ? null : <RefusalNote refusal={refusal} />}
-    </form>
-  )
-}
-
-function RuntimePart({ settings }: { settings: Settings }) {
-  const runtimes = useRecords((records) => records.runtimes)
-  const names = new Set<RuntimeName>(['claude-code'])
-  for (const { runtime } of runtimes.values()) names.add(runtime)
-  return (
-    <Part title="Runtimes" help="An absolute path takes the place of what is found on the PATH.">
-      {[...names].map((runtime) => (
-        <RuntimePath key={runtime} runtime={runtime} path={settings.runtimePaths[runtime]} />
-      ))}
-      <p>
-        <button type="button" className="btn" onClick={() => openPage({ page: 'check' })}>
-          Check this machine
-        </button>
-      </p>
     </Part>
   )
 }

@@ -7,6 +7,7 @@ import type { Session, Ticket, TicketStatus } from '../../../src-shared/records.
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { useMinutes } from '../../stores/clock.ts'
 import { openPage, replacePage } from '../../stores/layout.ts'
+import { runtimeTitle } from '../../stores/runtime-reports.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords, useTicket } from '../../sync/records.ts'
 import { AgentText } from '../../text/agent-text.tsx'
@@ -18,6 +19,7 @@ import { StateDot, StateWord, sessionLook, sessionWord, ticketLook } from '../..
 import { age, fullTime, money, priorityWord } from '../../ui/words.ts'
 import { newCommand } from '../composer/steer.ts'
 import { attempt, isLive, startTicket } from '../session/actions.ts'
+import { useCost } from '../session/cost.ts'
 import { ProgressLine } from '../session/progress.tsx'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { DeleteTicket, removedText } from './delete-ticket.tsx'
@@ -40,7 +42,7 @@ function SessionRow({ session }: { session: Session }) {
         {session.reason === '' ? '' : ` · ${showControls(session.reason)}`}
       </span>
       <span className="pane-meta">
-        turn {session.turn} · {money(session.costUsd)} · {since}
+        {runtimeTitle(session.runtime)} · turn {session.turn} · {useCost(session)} · {since}
       </span>
     </button>
   )

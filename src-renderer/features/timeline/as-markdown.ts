@@ -1,3 +1,4 @@
+import { runtimeTitle } from '../../stores/runtime-reports.ts'
 import type { QuestionRow, Row, ToolRow } from '../../sync/rows.ts'
 import { authorWord, duration, money } from '../../ui/words.ts'
 
@@ -59,6 +60,8 @@ function one(row: Row): string {
       return `*Assumes: ${row.recorded.assumption}*`
     case 'completed':
       return `**${row.outcome.replace('_', ' ')}** ${row.summary}`
+    case 'runtime':
+      return `*${runtimeTitle(row.to)} goes on in a new conversation*`
     case 'ended':
       return `*${row.end.reason}${row.end.detail === undefined ? '' : `: ${row.end.detail}`}*`
     default:

@@ -1,3 +1,4 @@
+import { runtimeTitle } from '../../stores/runtime-reports.ts'
 import type { Item } from './items.ts'
 
 /** Everything that an entry says, as far as it is loaded. */
@@ -16,6 +17,8 @@ function textOf(item: Item): string {
       return `turn ${row.turn ?? ''}`
     case 'state':
       return `${row.to} ${row.reason}`
+    case 'runtime':
+      return `${runtimeTitle(row.to)} ${row.model ?? ''}`
     case 'ended':
       return `${row.end.detail ?? ''} ${row.end.hint ?? ''}`
     case 'steps':

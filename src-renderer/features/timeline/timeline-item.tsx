@@ -1,12 +1,14 @@
 import { memo } from 'react'
 import type { SessionId } from '../../../src-shared/ids.ts'
 import { useSeconds } from '../../stores/clock.ts'
+import { runtimeTitle } from '../../stores/runtime-reports.ts'
 import { recordsStore } from '../../sync/records.ts'
 import type {
   EndedRow,
   InputRow,
   NoticeRow,
   ProseRow,
+  RuntimeRow,
   StateRow,
   TodoRow,
   TurnRow,
@@ -213,6 +215,21 @@ function StateLine({ row }: { row: StateRow }) {
   )
 }
 
+/** Where one runtime ends and another begins. */
+function RuntimeLine({ row }: { row: RuntimeRow }) {
+  const model = row.model === null ? '' : ` with ${showControls(row.model)}`
+  return (
+    <div className="tl-line tl-runtime">
+      <div className="tl-line-text">
+        <strong>{runtimeTitle(row.to)}</strong>
+        {model} goes on in a new conversation
+        {row.from === row.to ? '' : `; ${runtimeTitle(row.from)} keeps the one above`}
+      </div>
+      <span className="tl-meta">{row.at === null ? '' : timeOfDay(row.at)}</span>
+    </div>
+  )
+}
+
 const endedTitle: Record<EndedRow['end']['reason'], string> = {
   completed: 'Turn ended',
   interrupted: 'Interrupted',
@@ -288,6 +305,8 @@ export const TimelineItem = memo(function TimelineItem({
       return <Todo row={row} open={open} onToggle={toggle} />
     case 'notice':
       return <Notice row={row} session={session} />
+    case 'runtime':
+      return <RuntimeLine row={row} />
     case 'state':
       return <StateLine row={row} />
     case 'ended':

@@ -1,0 +1,95 @@
+import { type FormEvent, useState } from 'react'
+import type { Session } from '../../../src-shared/records.ts'
+import type { Refusal } from '../../../src-shared/refusal.ts'
+import type { RuntimeName } from '../../../src-shared/runtimes.ts'
+import { runtimeTitle, useRuntimeReports } from '../../stores/runtime-reports.ts'
+import { useClient } from '../../sync/client.ts'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Key } from '../../ui/key.tsx'
+import { RefusalNote } from '../../ui/refusal-note.tsx'
+import { newCommand } from '../composer/steer.ts'
+import { RuntimeSelect, RuntimeState } from '../project/runtime-field.tsx'
+import { attempt } from './actions.ts'
+
+/** Moves a session to another runtime or model, once the person knows what that means. */
+export function ContinueDialog({ session, onClose }: { session: Session; onClose: () => void }) {
+  const client = useClient()
+  const { reports } = useRuntimeReports(client)
+  const [runtime, setRuntime] = useState<RuntimeName>(session.runtime)
+  const [model, setModel] = useState(session.model ?? '')
+  const [busy, setBusy] = useState(false)
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const isSame = runtime === session.runtime && model.trim() === (session.model ?? '')
+  const run = async (event: FormEvent) => {
+    event.preventDefault()
+    if (busy || isSame) return
+    setBusy(true)
+    const outcome = await attempt(() =>
+      client.sessions.continueWith({
+        ref: session.id,
+        commandId: newCommand(),
+        runtime,
+        model: model.trim() === '' ? null : model.trim(),
+      }),
+    )
+    setBusy(false)
+    if (outcome.ok) onClose()
+    else setRefusal(outcome.refusal)
+  }
+  return (
+    <Dialog label={`Continue ${session.ticket} with another runtime`} onClose={onClose}>
+      <form className="form continue" onSubmit={(event) => void run(event)}>
+        <h2>Continue {session.ticket} with…</h2>
+        <div className="form-two">
+          <div className="form-row">
+            <label htmlFor="continue-runtime">Runtime</label>
+            <RuntimeSelect
+              id="continue-runtime"
+              describedBy="continue-help"
+              value={runtime}
+              onChange={(chosen) => {
+                if (chosen === '') return
+                setRuntime(chosen)
+                // A model is one of its runtime.
+                setModel(chosen === session.runtime ? (session.model ?? '') : '')
+                setRefusal(null)
+              }}
+            />
+            <p className="form-help" id="continue-help" aria-live="polite">
+              <RuntimeState runtime={runtime} report={reports.get(runtime)} />
+            </p>
+          </div>
+          <div className="form-row">
+            <label htmlFor="continue-model">Model</label>
+            <input
+              id="continue-model"
+              className="field"
+              value={model}
+              maxLength={200}
+              placeholder="the runtime’s own choice"
+              autoComplete="off"
+              spellCheck={false}
+              onChange={({ target }) => setModel(target.value)}
+            />
+          </div>
+        </div>
+        <p>
+          {session.state === 'working' ? 'The running turn is interrupted. ' : ''}A new conversation
+          begins in the same workspace: it gets the ticket, a summary of this timeline, and what is
+          open. {runtimeTitle(session.runtime)} keeps the old conversation; the timeline goes on
+          here.
+        </p>
+        {refusal === null ? null : <RefusalNote refusal={refusal} />}
+        <div className="page-acts">
+          <button type="submit" className="btn btn-main" aria-disabled={busy || isSame}>
+            {busy ? 'Changing…' : `Continue with ${runtimeTitle(runtime)}`} <Key keys="Enter" />
+          </button>
+          <button type="button" className="btn" onClick={onClose}>
+            Cancel <Key keys="Escape" />
+          </button>
+          {isSame ? <span className="faint">Choose another runtime or model.</span> : null}
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,17 @@
+import type { Session } from '../../../src-shared/records.ts'
+import { useRecords } from '../../sync/records.ts'
+import { money } from '../../ui/words.ts'
+
+/** What a session cost so far; a dash where its runtime never tells. */
+export function costText(
+  { costUsd }: Pick<Session, 'costUsd'>,
+  capabilities: { cost: boolean } | undefined,
+): string {
+  return capabilities?.cost === false && costUsd === 0 ? '—' : money(costUsd)
+}
+
+export const useCost = (session: Session): string =>
+  costText(
+    session,
+    useRecords((records) => records.runtimes.get(session.runtime)?.capabilities),
+  )
