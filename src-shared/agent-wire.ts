@@ -277,6 +277,9 @@ export const NOT_PUSHED = 'stop.not-pushed'
 /** Code of the notice that tells how a branch that somebody moved and the restored work differ, for the agent too. */
 export const BRANCH_MOVED = 'branch.moved'
 
+/** Code of the notice that a workspace was removed by something else than Ballet, for the agent too. */
+export const WORKSPACE_GONE = 'workspace.gone'
+
 /** Agent to Core. */
 export const FromAgent = z.discriminatedUnion('type', [
   z.object({

@@ -5,6 +5,7 @@ import { commitAndPush } from '../workspace/finish.ts'
 import { kindOf, removeWorkspace } from '../workspace/folders.ts'
 import { pushSnapshot } from '../workspace/snapshot.ts'
 import type { LoopContext } from './context.ts'
+import { tellWorkspaceGone } from './missing-workspace.ts'
 
 /** How long the host may take to store that the work is pushed, before the workspace is removed. */
 const STORED_LIMIT_MS = 20_000
@@ -27,7 +28,7 @@ export async function finishWork(
 ): Promise<{ kept: boolean }> {
   const { git, plan, report, outgoing, clock } = context
   if (!(await hasWorkspace(context))) {
-    report.notice('info', 'finish.nothing', 'There was no workspace, so there was nothing to push.')
+    tellWorkspaceGone(context, 'finished')
     return { kept: false }
   }
   const pushed = await commitAndPush(git, plan, message, report, signal)

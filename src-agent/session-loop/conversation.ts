@@ -13,6 +13,7 @@ import type {
 import { refusalOf } from '../workspace/failure.ts'
 import { asStep, driverSpecOf, type LoopContext, timed } from './context.ts'
 import { Deliveries } from './deliveries.ts'
+import { isWorkspaceThere } from './missing-workspace.ts'
 import { RUNTIME_LIMITS, RuntimeKeeper } from './runtime-keeper.ts'
 import { TurnBook } from './turn-book.ts'
 
@@ -36,6 +37,8 @@ export type ConversationOptions = {
   onLost: (loss: RuntimeLoss) => void
   /** A message waits and no runtime is there to take it. */
   onNeeded: () => void
+  /** A message waits, and the workspace that the runtime is in is gone. */
+  onNowhere: () => void
 }
 
 /**
@@ -116,6 +119,10 @@ export class Conversation {
     if (this.turns.isRunning) {
       const steered = this.#interrupt === 'none' ? this.#deliveries.takeSteer() : undefined
       if (steered !== undefined) void this.#steer(steered)
+      return
+    }
+    if (!isWorkspaceThere(this.#options.context)) {
+      this.#options.onNowhere()
       return
     }
     // Their turns are over: the runtime has them, whatever it said.

@@ -15,6 +15,7 @@ import type { Report } from '../workspace/report.ts'
 import { hasWorkspace } from './closing.ts'
 import { asStep, type LoopContext, timed, timelineReport } from './context.ts'
 import type { Conversation } from './conversation.ts'
+import { expectsWorkspace, tellWorkspaceGone } from './missing-workspace.ts'
 
 export type ParkOrder = Omit<Extract<ToAgent, { type: 'session.park' }>, 'type' | 'lease'>
 
@@ -119,7 +120,12 @@ export class Parking {
   }
 
   async #snapshot(signal: AbortSignal): Promise<Snapshot | null> {
-    if (!(await hasWorkspace(this.#context))) return null
+    if (!(await hasWorkspace(this.#context))) {
+      const ran = this.#conversation.runtimeVersion !== null
+      const told = { plan: this.#context.plan, report: this.#report }
+      if (ran || expectsWorkspace(this.#context)) tellWorkspaceGone(told, 'parked')
+      return null
+    }
     const { git, plan } = this.#context
     const target = { folder: this.#files.staging, key: keyOf(this.#order) }
     const snapshot = await takeSnapshot(git, plan, target, this.#report, signal)

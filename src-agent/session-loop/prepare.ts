@@ -6,6 +6,7 @@ import { openWorkspace } from '../workspace/clone.ts'
 import { type WorkspaceRecord, writeRecord } from '../workspace/record.ts'
 import { runSetup } from '../workspace/setup.ts'
 import { asStep, type LoopContext } from './context.ts'
+import { expectsWorkspace, tellWorkspaceGone } from './missing-workspace.ts'
 import type { TurnBook } from './turn-book.ts'
 
 /** A workspace that is ready to work in: cloned, found or restored, and set up once. Rejects with `BalletError`. */
@@ -14,8 +15,27 @@ export async function prepareWorkspace(
   turns: TurnBook,
   signal: AbortSignal,
 ): Promise<void> {
+  const restoredOne = await restored(context, signal)
+  const record = restoredOne ?? (await opened(context, expectsWorkspace(context), signal))
+  await setUp(context, record, turns, signal)
+}
+
+/** A fresh workspace in the place of one that was removed under this lease. Rejects with `BalletError`. */
+export async function replaceWorkspace(
+  context: LoopContext,
+  turns: TurnBook,
+  signal: AbortSignal,
+): Promise<void> {
+  await setUp(context, await opened(context, true, signal), turns, signal)
+}
+
+async function setUp(
+  context: LoopContext,
+  record: WorkspaceRecord,
+  turns: TurnBook,
+  signal: AbortSignal,
+): Promise<void> {
   const { spec, plan, report, outgoing, clock } = context
-  const record = (await restored(context, signal)) ?? (await opened(context, signal))
   outgoing.item({ type: 'workspace', at: clock.now(), baseCommit: record.base })
   if (record.setup === 'done') return
   if (spec.setup !== null) {
@@ -29,11 +49,17 @@ export async function prepareWorkspace(
   await writeRecord(plan.workspaceDir, { ...record, setup: 'done' })
 }
 
-async function opened(context: LoopContext, signal: AbortSignal): Promise<WorkspaceRecord> {
+/** `expected`: it was there before. */
+async function opened(
+  context: LoopContext,
+  expected: boolean,
+  signal: AbortSignal,
+): Promise<WorkspaceRecord> {
   const { git, plan, report } = context
   report.step('workspace', 'started')
-  const { record } = await openWorkspace(git, plan, report, signal)
+  const { record, fresh } = await openWorkspace(git, plan, report, signal)
   report.step('workspace', 'done')
+  if (expected && fresh) tellWorkspaceGone(context, 'a fresh one')
   return record
 }
 

@@ -12,8 +12,9 @@ import { finishWork, hasWorkspace, stopWork } from './closing.ts'
 import { type ContextOptions, createContext, type LoopContext, timed } from './context.ts'
 import { Conversation, type RuntimeLoss } from './conversation.ts'
 import { CrashLimit } from './crash-limit.ts'
+import { isWorkspaceThere } from './missing-workspace.ts'
 import { Parking, type ParkOrder } from './parking.ts'
-import { prepareWorkspace } from './prepare.ts'
+import { prepareWorkspace, replaceWorkspace } from './prepare.ts'
 import { restoreConversation, tellOtherVersion } from './restored-conversation.ts'
 
 /**
@@ -74,6 +75,9 @@ export class SessionLoop {
       onLost: (loss) => this.#onLost(loss),
       onNeeded: () => {
         if (this.#phase === 'down') this.#relaunch()
+      },
+      onNowhere: () => {
+        if (this.#phase === 'online') this.#relaunch()
       },
     })
     this.#tools = new BalletTools(this.#context, this.#conversation)
@@ -277,10 +281,18 @@ export class SessionLoop {
       this.#work = this.#prepare()
       return
     }
+    const executable = this.#executable
     this.#phase = 'launching'
-    this.#work = this.#launch(this.#executable, facts).catch((error: unknown) =>
-      this.#fail(refusalOf(error, 'bringing the runtime back')),
-    )
+    this.#work = this.#standAgain()
+      .then(() => this.#launch(executable, facts))
+      .catch((error: unknown) => this.#fail(refusalOf(error, 'bringing the runtime back')))
+  }
+
+  /** A runtime cannot go on in a folder that is gone, nor begin in it. */
+  async #standAgain(): Promise<void> {
+    if (isWorkspaceThere(this.#context)) return
+    await this.#conversation.stop('killed')
+    await replaceWorkspace(this.#context, this.#conversation.turns, this.#aborter.signal)
   }
 
   #onLost({ detail, hint, wasBusy, cut, survived }: RuntimeLoss): void {

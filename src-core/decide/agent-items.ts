@@ -11,7 +11,7 @@ import { beginFinish, refuseFinish, tellRefused } from './finishing.ts'
 import { endLease } from './item-end.ts'
 import { takeMcpCall } from './mcp-calls.ts'
 import { type Drained, refusePark, storeParked, storeRestored, wakesUp } from './parking.ts'
-import { type Items, isMovedNotice, isUnreachableNotice } from './plain-items.ts'
+import { type Items, isNoticeForRuntime, isUnreachableNotice } from './plain-items.ts'
 import { sayWhatIsAsked, sendAnswers } from './questions.ts'
 import { endTurnOfRequests, openRequest, settleRequest } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
@@ -187,7 +187,10 @@ class ItemFold {
     if (isUnreachableNotice(event) && this.#current) {
       draft.move(draft.session.state, ...UNREACHABLE_TOOLS)
     }
-    if (isMovedNotice(event) && this.#current) draft.set({ preface: event.text })
+    if (isNoticeForRuntime(event) && this.#current) {
+      const { preface } = draft.session
+      draft.set({ preface: preface === null ? event.text : `${preface}\n\n${event.text}` })
+    }
     if (event.kind === 'request.opened') {
       const { takesMore, lease } = this.#state
       const isHeld = this.#current && takesMore

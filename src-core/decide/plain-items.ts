@@ -1,4 +1,9 @@
-import { type AgentItem, type BlobText, BRANCH_MOVED } from '../../src-shared/agent-wire.ts'
+import {
+  type AgentItem,
+  type BlobText,
+  BRANCH_MOVED,
+  WORKSPACE_GONE,
+} from '../../src-shared/agent-wire.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import { type Change, changeOf } from './change.ts'
@@ -24,15 +29,15 @@ type Notice = Extract<EventBody, { kind: 'notice' }>
 export const isUnreachableNotice = (event: EventBody): event is Notice =>
   event.kind === 'notice' && event.code === 'mcp.unreachable'
 
-/** Somebody moved the branch while the session was parked. */
-export const isMovedNotice = (event: EventBody): event is Notice =>
-  event.kind === 'notice' && event.code === BRANCH_MOVED
+/** What the runtime is told too, with its next input. */
+export const isNoticeForRuntime = (event: EventBody): event is Notice =>
+  event.kind === 'notice' && (event.code === BRANCH_MOVED || event.code === WORKSPACE_GONE)
 
 const isPlain = (item: AgentItem) =>
   item.type === 'event' &&
   !rowEvents.has(item.event.kind) &&
   !isUnreachableNotice(item.event) &&
-  !isMovedNotice(item.event)
+  !isNoticeForRuntime(item.event)
 
 /** Events that change no row are stored without reading one; null when there are others. */
 export function storePlainItems(lease: LeaseRow, { last, items, blobs }: Items): Change | null {

@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { BRANCH_MOVED, WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
 import { RequestId } from '../../src-shared/ids.ts'
 import { ParkStep } from '../../src-shared/parking.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
@@ -376,26 +377,29 @@ test('a request outlives its parking; allowing it brings the session back with a
   expect((await deliveries(agent, 2))[1]?.text).toContain('was allowed; it has not run yet')
 })
 
-test('a branch that was moved meanwhile is told with the next delivery, once it arrives', async () => {
-  const core = await startTestCore({ agents: 1 })
-  const { ticket, agent } = await keptAway(core)
-  await core.client.sessions.send({ ref: ticket.key, text: 'go on' })
-  await nextStart(agent)
-  const text = 'Somebody moved the branch.'
-  agent.event({ kind: 'notice', level: 'warning', code: 'branch.moved', text })
-  agent.ready()
-  const [, first] = await deliveries(agent, 2)
-  expect(first).toMatchObject({ text: 'go on', preface: text })
-  // It was not taken: the next try says it again.
-  agent.item({ type: 'undelivered', delivery: first?.id as never, fate: 'never', reason: 'died' })
-  const [, , again] = await deliveries(agent, 3)
-  expect(again?.preface).toBe(text)
-  agent.beginTurn(2)
-  agent.endTurn(2)
-  await inState(core, ticket.key, 'waiting')
-  await core.client.sessions.send({ ref: ticket.key, text: 'and now?' })
-  expect((await deliveries(agent, 4))[3]?.preface).toBeUndefined()
-})
+test.each([BRANCH_MOVED, WORKSPACE_GONE])(
+  'what %s says is told with the next delivery, once it arrives',
+  async (code) => {
+    const core = await startTestCore({ agents: 1 })
+    const { ticket, agent } = await keptAway(core)
+    await core.client.sessions.send({ ref: ticket.key, text: 'go on' })
+    await nextStart(agent)
+    const text = 'Somebody did something.'
+    agent.event({ kind: 'notice', level: 'warning', code, text })
+    agent.ready()
+    const [, first] = await deliveries(agent, 2)
+    expect(first).toMatchObject({ text: 'go on', preface: text })
+    // It was not taken: the next try says it again.
+    agent.item({ type: 'undelivered', delivery: first?.id as never, fate: 'never', reason: 'died' })
+    const [, , again] = await deliveries(agent, 3)
+    expect(again?.preface).toBe(text)
+    agent.beginTurn(2)
+    agent.endTurn(2)
+    await inState(core, ticket.key, 'waiting')
+    await core.client.sessions.send({ ref: ticket.key, text: 'and now?' })
+    expect((await deliveries(agent, 4))[3]?.preface).toBeUndefined()
+  },
+)
 
 test('a lost conversation is followed by a new one, which knows the ticket, what was, and what was asked', async () => {
   const core = await startWithoutPlanner({ agents: 1 })

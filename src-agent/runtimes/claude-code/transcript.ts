@@ -50,7 +50,8 @@ export async function locateTranscript(
   options: { everywhere: boolean } = { everywhere: false },
 ): Promise<string | null> {
   const projects = join(configFolder, 'projects')
-  const slug = slugOf(await realpath(cwd))
+  // A folder that is gone is where it was.
+  const slug = slugOf(await realpath(cwd).catch(() => cwd))
   const expected = join(projects, slug, `${conversation}.jsonl`)
   if (await exists(expected)) return expected
   if (!options.everywhere && slug.length <= LONGEST_SLUG) return null
