@@ -34,6 +34,7 @@ export function makeSpec(sample: Sample, changes: Record<string, unknown> = {}):
     setup: null,
     runtime: 'claude-code',
     runtimePath: null,
+    acp: null,
     model: null,
     runtimeArgs: [],
     env: {},
