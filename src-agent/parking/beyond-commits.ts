@@ -3,11 +3,15 @@ import { join, resolve, sep } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { Git } from '../git/run.ts'
 import { isUnpushed } from '../workspace/leftovers.ts'
+import type { Report } from '../workspace/report.ts'
 import { looksSecret } from '../workspace/set-aside.ts'
 import { operationUnderWay } from '../workspace/state.ts'
 import { hashFiles } from './conversions.ts'
 import { absolutePath, nameOfPath, type PathBytes } from './path-bytes.ts'
 import { LONG_LIMIT_MS, listed, type Survey, setting } from './survey.ts'
+
+/** A larger submodule that is as it was pushed is left to git, which fills it again. */
+const SUBMODULE_BYTES = 200 * 1024 * 1024
 
 /**
  * Why commits cannot hold what is in a workspace, in words; empty when they can. Rejects with
@@ -16,6 +20,7 @@ import { LONG_LIMIT_MS, listed, type Survey, setting } from './survey.ts'
 export async function beyondCommits(
   git: Git,
   survey: Survey,
+  report: Report,
   signal: AbortSignal,
 ): Promise<string[]> {
   const { cwd, config } = survey
@@ -24,7 +29,7 @@ export async function beyondCommits(
   return [
     ...(underWay === null ? [] : [`git is in the middle of ${underWay}`]),
     ...survey.nested.map((path) => `${nameOfPath(path)} is a repository of its own`),
-    ...(await changedSubmodules(git, survey)),
+    ...(await filledSubmodules(git, survey, report)),
     ...(await linkedWorktrees(cwd)),
     ...(await storedLargeFiles(cwd)),
     ...(await drivenFiles(git, survey, signal)),
@@ -44,8 +49,12 @@ async function bisectUnderWay(cwd: string): Promise<string | null> {
   return null
 }
 
-/** Submodules that hold more than the commit that the index names. One that git fills again is not kept. */
-async function changedSubmodules(git: Git, { cwd, entries }: Survey): Promise<string[]> {
+/** Submodules that are filled. A large one without work of its own is not kept, which is said. */
+async function filledSubmodules(
+  git: Git,
+  { cwd, entries }: Survey,
+  report: Report,
+): Promise<string[]> {
   const found: string[] = []
   for (const { path, mode, id } of entries) {
     if (mode !== '160000') continue
@@ -55,9 +64,32 @@ async function changedSubmodules(git: Git, { cwd, entries }: Survey): Promise<st
     const isSame = head.stdout.toString('utf8').trim() === id
     if (!isSame || (await isUnpushed(git, folder))) {
       found.push(`the submodule ${nameOfPath(path)} has changes`)
+    } else if (await isSmall(git, folder)) {
+      found.push(`the submodule ${nameOfPath(path)} is filled`)
+    } else {
+      const text = `The submodule ${nameOfPath(path)} is large and as it was pushed: it is not kept, and empty after a resume until it is filled again (git submodule update --init).`
+      report.notice('warning', 'park.submodule', text)
     }
   }
   return found
+}
+
+async function isSmall(git: Git, submodule: string): Promise<boolean> {
+  const gitDir = await git.text(['rev-parse', '--absolute-git-dir'], { cwd: submodule })
+  const left = await roomAfter(submodule, SUBMODULE_BYTES)
+  return left > 0 && (await roomAfter(gitDir, left)) > 0
+}
+
+/** What is left of a number of bytes beside those of a folder; looks no further when that is nothing. */
+async function roomAfter(folder: string, bytes: number): Promise<number> {
+  let left = bytes
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    if (left <= 0) return left
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) left = await roomAfter(path, left)
+    else left -= (await lstat(path).catch(() => null))?.size ?? 0
+  }
+  return left
 }
 
 /** A worktree inside of the workspace is archived with it; what is in one elsewhere would be left behind. */

@@ -149,6 +149,18 @@ describe('what commits cannot hold', () => {
       },
     ],
     [
+      'a submodule as it was pushed',
+      /submodule inner is filled/,
+      async () => {
+        await nested()
+        await sh('-C', 'inner', 'branch', 'pushed')
+        await sh('-C', 'inner', 'remote', 'add', 'origin', '.')
+        await sh('-C', 'inner', 'fetch', '--quiet', 'origin')
+        await sh('add', 'inner')
+        await sh('commit', '--quiet', '-m', 'With a submodule')
+      },
+    ],
+    [
       'a second worktree inside',
       /side is a second worktree/,
       async () => {

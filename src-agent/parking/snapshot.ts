@@ -87,7 +87,7 @@ async function snapshotOf(
   const record = await readRecord(cwd)
   if (record === null) throw notOurs(cwd)
   const survey = await surveyWorkspace(git, cwd, plan.branch, signal)
-  const reasons = await beyondCommits(git, survey, signal)
+  const reasons = await beyondCommits(git, survey, report, signal)
   await mkdir(target.folder, { recursive: true, mode: 0o700 })
   const aside = survey.aside.map(({ path, why, bytes }) => ({ name: nameOfPath(path), why, bytes }))
   const common = { from: cwd, base: record.base, pushed: record.pushed, aside, reasons }
