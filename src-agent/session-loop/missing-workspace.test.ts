@@ -28,9 +28,14 @@ it('that is removed while the session waits is said and replaced, in the same co
   const harness = await scene.open().ready()
   expect(told(harness)).toEqual([])
   await rm(workspace, { recursive: true })
+  // It is given back, so that it comes again with what the notice says.
   const delivery = makeDelivery('go on')
   harness.loop.deliver(delivery)
-  await harness.untilAsked('send go on')
+  await harness.untilItem('undelivered')
+  await harness.untilAsked('resume')
+  harness.loop.deliver(makeDelivery('go on, told'))
+  await harness.untilAsked('send go on, told')
+  expect(harness.driver.asked).not.toContain('send go on')
   await access(`${workspace}/.git`)
   expect(harness.driver.facts).toMatchObject([{ conversation: 'conversation-1' }])
   expect(told(harness)).toEqual([

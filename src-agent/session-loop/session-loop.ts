@@ -293,6 +293,8 @@ export class SessionLoop {
     if (isWorkspaceThere(this.#context)) return
     await this.#conversation.stop('killed')
     await replaceWorkspace(this.#context, this.#conversation.turns, this.#aborter.signal)
+    // They come again, and tell the runtime what became of its workspace.
+    this.#conversation.giveBackAll('The workspace was not there any more.')
   }
 
   #onLost({ detail, hint, wasBusy, cut, survived }: RuntimeLoss): void {

@@ -19,11 +19,10 @@ it('finds a conversation also when the folder that it ran in is gone', async () 
   const path = join(beside, `${CONVERSATION}.jsonl`)
   await writeFile(path, '{}\n')
   const env = { CLAUDE_CONFIG_DIR: folder, HOME: folder }
-  expect(await captureState(CONVERSATION, { cwd, env })).toEqual([
-    { path, name: `${CONVERSATION}.jsonl` },
-  ])
+  const place = { cwd, env, executable: null, scratchDir: join(folder, 'scratch') }
+  expect(await captureState(CONVERSATION, place)).toEqual([{ path, name: `${CONVERSATION}.jsonl` }])
   await rm(path)
-  await expect(captureState(CONVERSATION, { cwd, env })).rejects.toMatchObject({
+  await expect(captureState(CONVERSATION, place)).rejects.toMatchObject({
     code: 'state.missing',
   })
 })
