@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { appendFile, chmod, readdir, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from '@playwright/test'
@@ -37,13 +37,14 @@ case "$1" in
 esac
 `
 
-async function installLfs(bench: Workbench): Promise<void> {
-  const program = join(bench.folder, 'bin', 'git-lfs')
+/** Makes the program and gives the command that has git of one clone use it, as `git lfs install --local` does. */
+async function fakeLfs(bench: Workbench): Promise<string> {
+  const program = bench.path('git-lfs')
   await writeFile(program, FAKE_LFS)
   await chmod(program, 0o755)
-  const filter = ['clean = git-lfs clean -- %f', 'smudge = git-lfs smudge -- %f', 'required = true']
-  const section = `[filter "lfs"]\n${filter.map((line) => `\t${line}\n`).join('')}`
-  await appendFile(join(bench.home, '.gitconfig'), section)
+  await symlink(program, join(bench.folder, 'bin', 'git-lfs'))
+  const settings = [`clean "${program} clean"`, `smudge "${program} smudge"`, 'required true']
+  return settings.map((setting) => `git config filter.lfs.${setting}`).join(' && ')
 }
 
 /** What is kept of a parked session beside its branch. */
@@ -51,9 +52,9 @@ async function keptKinds({ dataDir }: Workbench, id: string): Promise<(string | 
   return (await readdir(join(dataDir, 'kept', id))).map((name) => name.split('-')[0])
 }
 
-async function startShop(bench: Workbench, remote: GitRemote) {
+async function startShop(bench: Workbench, remote: GitRemote, more: { setup?: string } = {}) {
   const { client } = await bench.host()
-  await addProject(client, remote.path, { planner: false, window: 'never' })
+  await addProject(client, remote.path, { planner: false, window: 'never', ...more })
   return client
 }
 
@@ -77,11 +78,10 @@ test('Git LFS where nothing is installed for it: pointers and new files stay byt
 test('Git LFS with its filter: what is stored beside git parks with the whole workspace, and comes back', async ({
   bench,
 }) => {
-  await installLfs(bench)
   const remote = await bench.remote({
     files: { ...SHOP_FILES, ...ATTRIBUTES, 'old.big': POINTER },
   })
-  const client = await startShop(bench, remote)
+  const client = await startShop(bench, remote, { setup: await fakeLfs(bench) })
   const before = await startWithWork(
     client,
     [
@@ -104,9 +104,7 @@ test('Git LFS with its filter: what is stored beside git parks with the whole wo
   expect((await readdir(again)).sort()).toEqual(expect.arrayContaining(objects))
 })
 
-test('submodules: one that is as it was pushed is said and filled again by git, one that holds work is kept', async ({
-  bench,
-}) => {
+test('submodules come back filled, with the work in them', async ({ bench }) => {
   const inner = await bench.remote({ name: 'inner.git', files: { 'inner.txt': 'inner\n' } })
   const remote = await bench.remote({ files: SHOP_FILES })
   await appendFile(join(bench.home, '.gitconfig'), '[protocol "file"]\n\tallow = always\n')
@@ -116,6 +114,7 @@ test('submodules: one that is as it was pushed is said and filled again by git, 
   const clean = await startWithWork(client, fill)
   expect(noticesIn(await timelineOf(client, clean.session.id))).toContain('workspace.submodules')
   await parkNow(client, clean.session.id)
+  expect(await keptKinds(bench, clean.session.id)).toContain('archive')
   await expectSameWork(bench, client, clean)
   await client.sessions.stop({ ref: clean.session.id })
 
