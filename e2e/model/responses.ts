@@ -48,31 +48,30 @@ type Joined = { role: string; content: ContentBlock[]; midTurn?: true }
 function messagesOf(items: readonly Item[]): Message[] {
   const messages: Joined[] = []
   for (const item of items) {
-    const { role, block } = blockOf(item)
+    const { role, blocks } = blocksOf(item)
     const last = messages.at(-1)
-    const isText = role === 'user' && block.type === 'text'
-    if (last?.role === role && !isText && !(role === 'user' && isSaid(last))) {
-      last.content.push(block)
+    const isSaid = role === 'user' && blocks[0]?.type !== 'tool_result'
+    if (last?.role === role && !isSaid && (role === 'assistant' || isResult(last))) {
+      last.content.push(...blocks)
       continue
     }
-    const midTurn = isText && last !== undefined && isUnderWay(last)
-    messages.push({ role, content: [block], ...(midTurn ? { midTurn } : {}) })
+    const midTurn = isSaid && last !== undefined && isUnderWay(last)
+    messages.push({ role, content: [...blocks], ...(midTurn ? { midTurn } : {}) })
   }
   return messages
 }
 
-function isSaid({ role, content }: Joined): boolean {
-  return role === 'user' && content[0]?.type === 'text'
+function isResult({ content }: Joined): boolean {
+  return content[0]?.type === 'tool_result'
 }
 
 /** A turn ends with a text of the model, or with a mark: what comes right after a tool's result came while it ran. */
 function isUnderWay(last: Joined): boolean {
-  const [block] = last.content
-  if (block?.type === 'tool_result') return true
-  return last.midTurn === true && !String(block?.text).startsWith('<turn_aborted>')
+  if (isResult(last)) return true
+  return last.midTurn === true && !String(last.content[0]?.text).startsWith('<turn_aborted>')
 }
 
-function blockOf(item: Item): { role: string; block: ContentBlock } {
+function blocksOf(item: Item): { role: string; blocks: ContentBlock[] } {
   const id = String(item.call_id ?? item.id ?? '')
   switch (item.type) {
     case 'function_call':
@@ -80,22 +79,30 @@ function blockOf(item: Item): { role: string; block: ContentBlock } {
       const prefix = typeof item.namespace === 'string' ? `${item.namespace}__` : ''
       const input = item.type === 'function_call' ? parsed(item.arguments) : { input: item.input }
       const name = `${prefix}${String(item.name)}`
-      return { role: 'assistant', block: { type: 'tool_use', id, name, input } }
+      return { role: 'assistant', blocks: [{ type: 'tool_use', id, name, input }] }
     }
     case 'function_call_output':
-    case 'custom_tool_call_output':
-      return {
-        role: 'user',
-        block: { type: 'tool_result', tool_use_id: id, content: outputOf(item.output) },
-      }
+    case 'custom_tool_call_output': {
+      const content = partsOf({ content: item.output })
+      return { role: 'user', blocks: [{ type: 'tool_result', tool_use_id: id, content }] }
+    }
     case 'reasoning':
-      return { role: 'assistant', block: { type: 'thinking', thinking: textOf(item) } }
+      return { role: 'assistant', blocks: [{ type: 'thinking', thinking: textOf(item) }] }
     default:
-      return {
-        role: item.role === 'assistant' ? 'assistant' : 'user',
-        block: { type: 'text', text: textOf(item) },
-      }
+      return { role: item.role === 'assistant' ? 'assistant' : 'user', blocks: partsOf(item) }
   }
+}
+
+/** The texts of a content as they are; other parts, such as images, with all they hold. */
+function partsOf({ content }: Item): ContentBlock[] {
+  if (!Array.isArray(content)) return [{ type: 'text', text: String(content ?? '') }]
+  return content
+    .filter(isRecord)
+    .map((part) =>
+      typeof part.text === 'string'
+        ? { type: 'text', text: part.text }
+        : { ...part, type: String(part.type) },
+    )
 }
 
 function textOf(item: Item): string {
@@ -103,11 +110,6 @@ function textOf(item: Item): string {
   if (typeof content === 'string') return content
   const parts = Array.isArray(content) ? content.filter(isRecord) : []
   return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n')
-}
-
-function outputOf(output: unknown): ContentBlock[] {
-  const text = typeof output === 'string' ? output : textOf({ content: output })
-  return [{ type: 'text', text }]
 }
 
 function parsed(json: unknown): unknown {
