@@ -9,6 +9,8 @@ import { receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
 import { continueWith } from '../decide/continue-with.ts'
 import { checkRuntimeName } from '../decide/known-runtimes.ts'
+import { runtimesProbe } from '../host/examine.ts'
+import { RUNTIMES_PROBE_MS } from '../limits.ts'
 import { anewText } from '../sessions/anew-text.ts'
 import { type CallContext, gone, sessionAnswer } from './context.ts'
 import { factsOf } from './session-command.ts'
@@ -16,27 +18,44 @@ import { factsOf } from './session-command.ts'
 /** Another runtime or model goes on with a session. */
 export function continueCall(context: CallContext): Calls['sessions']['continueWith'] {
   const { committer, ports } = context
-  return ({ ref, commandId, ...command }) =>
-    committer.transact<Session>(
-      async (read, now) => {
-        const facts = await factsOf(context, read, ref)
-        if (!facts.ok) return facts
-        const capabilities = drivable(context, command.runtime)
-        if (!capabilities.ok) return capabilities
-        const project = await read.row('project', facts.value.session.projectId)
-        if (project === undefined) return gone('project')
-        const anew = await anewText(ports.storage, facts.value, 'continued')
-        const decision = continueWith(
-          { facts: facts.value, project, capabilities: capabilities.value, anew },
-          command,
-          now,
-          ports.ids,
-        )
-        if (!decision.ok) return decision
-        return sessionAnswer(context, decision.value.answer, decision.value.change)
-      },
-      receiptOf('sessions.continueWith', commandId, Session),
-    )
+  return async ({ ref, commandId, ...command }) => {
+    const receipt = receiptOf('sessions.continueWith', commandId, Session)
+    const earlier = await committer.earlier(receipt)
+    if (earlier !== undefined) return earlier
+    const works = await checkWorks(context, command.runtime)
+    if (!works.ok) return works
+    return committer.transact<Session>(async (read, now) => {
+      const facts = await factsOf(context, read, ref)
+      if (!facts.ok) return facts
+      const capabilities = drivable(context, command.runtime)
+      if (!capabilities.ok) return capabilities
+      const project = await read.row('project', facts.value.session.projectId)
+      if (project === undefined) return gone('project')
+      const anew = await anewText(ports.storage, facts.value, 'continued')
+      const decision = continueWith(
+        { facts: facts.value, project, capabilities: capabilities.value, anew },
+        command,
+        now,
+        ports.ids,
+      )
+      if (!decision.ok) return decision
+      return sessionAnswer(context, decision.value.answer, decision.value.change)
+    }, receipt)
+  }
+}
+
+/** The conversation that was is given up for it, so it has to be there. Where nobody can look, it is tried. */
+async function checkWorks(
+  { fleet, ports }: CallContext,
+  runtime: RuntimeName,
+): Promise<Result<undefined>> {
+  const found = await fleet.ask(runtimesProbe(ports.settings.current), RUNTIMES_PROBE_MS)
+  if (!found.ok) {
+    ports.log.warn('whether a runtime is here is not known', { runtime, ...found.refusal })
+    return accept(undefined)
+  }
+  const problem = found.value.runtimes.find((each) => each.runtime === runtime)?.problem ?? null
+  return problem === null ? accept(undefined) : { ok: false, refusal: problem }
 }
 
 /** What a runtime can do; refused for one that nothing here drives. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { InputId, RequestId } from '../../src-shared/ids.ts'
 import type { Runtime, RuntimeCapabilities } from '../../src-shared/runtimes.ts'
+import { answerProbe, SAMPLE_VERSIONS } from '../testing/fake-agent.ts'
 import { refusalOf, startTestCore, type TestCore } from '../testing/test-core.ts'
 import { until } from '../testing/until.ts'
 import {
@@ -323,4 +324,28 @@ test('a drain in between keeps the work of the old runtime, and the next start g
   const again = await core.restart()
   const { spec } = await nextStart(again, ticket.key, 0)
   expect(spec.runtime).toBe('codex')
+})
+
+test('a runtime that is not here does not get it: the conversation that was goes on', async () => {
+  const core = await start()
+  const { ticket } = await waiting(core)
+  const problem = { code: 'runtime.not-found', message: 'No Codex.', hint: 'Install it.' }
+  core.launcher.answer = (probe) =>
+    probe.kind === 'runtimes'
+      ? {
+          kind: 'runtimes',
+          git: { path: '/usr/bin/git', version: '2.39.5' },
+          runtimes: [
+            {
+              ...{ runtime: 'codex', path: null, version: null, loggedIn: null, login: null },
+              ...{ versions: SAMPLE_VERSIONS, problem, notice: null },
+            },
+          ],
+        }
+      : answerProbe(probe)
+  expect(await refusalOf(toCodex(core, ticket.key))).toMatchObject(problem)
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    runtime: 'claude-code',
+    conversation: 'conversation-1',
+  })
 })
