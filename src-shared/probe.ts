@@ -55,6 +55,8 @@ export const Probe = z.discriminatedUnion('kind', [
     paths: z.record(z.string(), z.string()),
     /** Those of the settings. */
     acpAgents: z.record(z.string(), AcpAgent),
+    /** Only this one, as a session of a project finds it: with what the project adds to the environment. */
+    of: z.object({ runtime: RuntimeName, env: z.record(z.string(), z.string()) }).optional(),
   }),
   /** Ends every process that carries one of the markers, and verifies it. */
   z.object({ kind: z.literal('reap'), markers: z.array(SessionMarker) }),

@@ -96,6 +96,10 @@ it('the probe of runtimes finds git and asks the drivers', async () => {
       ]),
     },
   })
+  const of = { runtime: 'claude-code' as const, env: { PATH: join(sample.folder, 'nothing') } }
+  expect(await probe({ kind: 'runtimes', paths: {}, acpAgents: {}, of })).toMatchObject({
+    finding: { git: { path: null }, runtimes: [{ runtime: 'claude-code' }] },
+  })
   sample.env.PATH = join(sample.folder, 'nothing')
   expect(await probe({ kind: 'runtimes', paths: {}, acpAgents: {} })).toMatchObject({
     finding: { git: { path: null, version: null } },

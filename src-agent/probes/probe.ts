@@ -106,10 +106,11 @@ async function find(
     case 'remote':
       return probeRemote(git, dataDir, probe, { limitMs, signal })
     case 'runtimes':
-      return probeRuntimes(git, drivers, {
+      return probeRuntimes(gitOf(probe.of?.env ?? {}), drivers, {
         paths: probe.paths,
         acpAgents: probe.acpAgents,
         cwd: dataDir,
+        ...(probe.of === undefined ? {} : { only: probe.of.runtime }),
       })
     case 'reap': {
       const ended = await Promise.all([

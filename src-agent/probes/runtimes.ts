@@ -18,17 +18,19 @@ export type RuntimesToFind = {
   /** Those of the settings, by name. */
   acpAgents: Readonly<Record<string, AcpAgent>>
   cwd: string
+  /** No other one is looked for. */
+  only?: RuntimeName
 }
 
 /** git and every runtime of this machine, with what keeps one from working. */
 export async function probeRuntimes(
   git: Git,
   drivers: Drivers,
-  { paths, acpAgents, cwd }: RuntimesToFind,
+  { paths, acpAgents, cwd, only }: RuntimesToFind,
 ): Promise<ProbeFinding> {
   const [found, ...runtimes] = await Promise.all([
     findGit(git, cwd),
-    ...namesOf(acpAgents).map((name) =>
+    ...(only === undefined ? namesOf(acpAgents) : [only]).map((name) =>
       findRuntime(
         name,
         driverOf(drivers, name, acpAgentOf(name, acpAgents)),

@@ -13,6 +13,7 @@ import { runtimesProbe } from '../host/examine.ts'
 import { RUNTIMES_PROBE_MS } from '../limits.ts'
 import { anewText } from '../sessions/anew-text.ts'
 import { type CallContext, gone, sessionAnswer } from './context.ts'
+import { resolveSession } from './resolve.ts'
 import { factsOf } from './session-command.ts'
 
 /** Another runtime or model goes on with a session. */
@@ -22,7 +23,7 @@ export function continueCall(context: CallContext): Calls['sessions']['continueW
     const receipt = receiptOf('sessions.continueWith', commandId, Session)
     const earlier = await committer.earlier(receipt)
     if (earlier !== undefined) return earlier
-    const works = await checkWorks(context, command.runtime)
+    const works = await checkWorks(context, ref, command.runtime)
     if (!works.ok) return works
     return committer.transact<Session>(async (read, now) => {
       const facts = await factsOf(context, read, ref)
@@ -46,10 +47,17 @@ export function continueCall(context: CallContext): Calls['sessions']['continueW
 
 /** The conversation that was is given up for it, so it has to be there. Where nobody can look, it is tried. */
 async function checkWorks(
-  { fleet, ports }: CallContext,
+  { committer, fleet, ports }: CallContext,
+  ref: string,
   runtime: RuntimeName,
 ): Promise<Result<undefined>> {
-  const found = await fleet.ask(runtimesProbe(ports.settings.current), RUNTIMES_PROBE_MS)
+  const session = await resolveSession(committer.cache, ref)
+  if (!session.ok) return session
+  const project = await committer.cache.row('project', session.value.projectId)
+  const found = await fleet.ask(
+    runtimesProbe(ports.settings.current, { runtime, env: { ...project?.env } }),
+    RUNTIMES_PROBE_MS,
+  )
   if (!found.ok) {
     ports.log.warn('whether a runtime is here is not known', { runtime, ...found.refusal })
     return accept(undefined)

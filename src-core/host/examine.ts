@@ -146,12 +146,12 @@ async function lookAtDatabase(
   }
 }
 
-/** What is asked of an agent about git and the runtimes. */
-export function runtimesProbe({
-  runtimePaths: paths,
-  acpAgents,
-}: Settings): Extract<Probe, { kind: 'runtimes' }> {
-  return { kind: 'runtimes', paths, acpAgents }
+/** What is asked of an agent about git and the runtimes, or about one of them alone. */
+export function runtimesProbe(
+  { runtimePaths: paths, acpAgents }: Settings,
+  of?: Extract<Probe, { kind: 'runtimes' }>['of'],
+): Extract<Probe, { kind: 'runtimes' }> {
+  return { kind: 'runtimes', paths, acpAgents, ...(of === undefined ? {} : { of }) }
 }
 
 type Asked = { dataDir: string; env: Record<string, string>; settings: Settings }

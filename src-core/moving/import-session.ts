@@ -79,7 +79,7 @@ async function bringIn(
   const begun = await begin(parts, given, unpacked)
   if (!begun.ok) return begun
   await appendTimeline(parts, unpacked)
-  const lacks = await lackOf(parts, unpacked.rows.session.runtime)
+  const lacks = await lackOf(parts, unpacked.rows.session)
   const done = await settle(parts, unpacked.rows, given.file, lacks)
   if (!done.ok) return done
   const names = new Set(unpacked.files.map(({ name }) => name))
@@ -251,11 +251,16 @@ async function appendTimeline(
 /** Why its runtime would not start here, so that it is known before somebody answers it; null where it would. */
 async function lackOf(
   { ports, fleet }: MovingParts,
-  runtime: RuntimeName,
+  { id, runtime }: Pick<SessionRow, 'id' | 'runtime'>,
 ): Promise<Refusal | null> {
   const known = checkRuntimeName(runtime, ports.settings.current.acpAgents)
   if (!known.ok) return known.refusal
-  const found = await fleet.ask(runtimesProbe(ports.settings.current), RUNTIMES_PROBE_MS)
+  const session = await ports.storage.row('session', id)
+  const project = session && (await ports.storage.row('project', session.projectId))
+  const found = await fleet.ask(
+    runtimesProbe(ports.settings.current, { runtime, env: { ...project?.env } }),
+    RUNTIMES_PROBE_MS,
+  )
   if (!found.ok) {
     ports.log.warn('whether the runtime of an imported session is here is not known', {
       ...found.refusal,
