@@ -58,6 +58,15 @@ export async function begin(
     ...project,
   })
   const { session } = await startTicket(client, { body })
+  await waitFor(
+    'the session to run',
+    async () => {
+      const { state, reason } = await client.sessions.show({ ref: session.id })
+      // What else happens then is what the test is about.
+      return state !== 'queued' && state !== 'starting' && { state, reason }
+    },
+    { timeoutMs: TURN_LIMIT_MS },
+  ).then(({ state, reason }) => expect(state, reason).not.toBe('failed'))
   return { ...(await sceneOf(bench, host, runtime, session.id)), repo: remote.path }
 }
 

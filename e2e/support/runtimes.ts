@@ -89,18 +89,13 @@ export async function useRuntimes(
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   await mkdir(dataDir, { recursive: true })
-  await writeFile(
-    join(dataDir, 'settings.json'),
-    JSON.stringify({ runtimePaths: paths, passEnv: PASSED, ...more }),
-  )
+  const settings = JSON.stringify({ runtimePaths: paths, ...more })
+  await writeFile(join(dataDir, 'settings.json'), settings)
 }
 
 function ignoreThere(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error
 }
-
-/** What the homes need of the environment and no runtime is given by itself. */
-const PASSED = ['SCRIPTED_KEY']
 
 type Facts = {
   readonly runtime: RuntimeName
@@ -185,10 +180,10 @@ async function codexHome(home: string, modelUrl: string): Promise<Record<string,
     'name = "Scripted"',
     `base_url = "${modelUrl}/v1"`,
     'wire_api = "responses"',
-    'env_key = "SCRIPTED_KEY"',
+    'env_key = "OPENAI_API_KEY"',
   ]
   await writeFile(join(home, 'config.toml'), `${lines.join('\n')}\n`)
-  return { CODEX_HOME: home, SCRIPTED_KEY: 'scripted' }
+  return { CODEX_HOME: home, OPENAI_API_KEY: 'scripted' }
 }
 
 /**

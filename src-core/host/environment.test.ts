@@ -18,6 +18,9 @@ describe('the environment of git, setup commands and runtimes', () => {
       ANTHROPIC_API_KEY: 'key',
       ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
       CLAUDE_CONFIG_DIR: '/home/a/.claude',
+      CODEX_HOME: '/home/a/.codex',
+      OPENAI_API_KEY: 'key',
+      OPENCODE_CONFIG: '/home/a/opencode.json',
       IS_SANDBOX: '1',
     }
     const kept = {
