@@ -39,6 +39,8 @@ export async function runRounds(bench: Workbench, options: RoundsOptions): Promi
   const ledger = new Ledger()
   const { client } = await host.up()
   for (const project of rules.projects) await client.projects.add({ ...project, repo: remote.path })
+  // An orderly end waits so long for a turn, also for one whose request nobody can answer meanwhile.
+  await client.settings.edit({ drainGraceSeconds: DRAIN_GRACE_S })
   const random = randomFrom(options.seed)
   try {
     for (let round = 1; round <= options.rounds; round += 1) {
@@ -71,6 +73,9 @@ type World = {
   readonly scene: Scene
   readonly random: Random
 }
+
+/** Well within the time that a host may be away. */
+const DRAIN_GRACE_S = 3
 
 /** What takes a person's word, or would once it is brought back. */
 function isLive({ finishesParked }: Rules, state: Session['state']): boolean {
