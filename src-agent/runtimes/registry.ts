@@ -3,6 +3,7 @@ import { createAcpDriver } from './acp/index.ts'
 import { createClaudeCodeDriver } from './claude-code/index.ts'
 import { createCodexDriver } from './codex/index.ts'
 import type { Driver } from './driver.ts'
+import { createOpencodeDriver } from './opencode/index.ts'
 
 /** The drivers of this build, by the names of their runtimes. */
 export type Drivers = Readonly<Record<string, Driver>>
@@ -10,6 +11,7 @@ export type Drivers = Readonly<Record<string, Driver>>
 export const drivers: Drivers = {
   'claude-code': createClaudeCodeDriver(),
   codex: createCodexDriver(),
+  opencode: createOpencodeDriver(),
   ...acpPresets(),
 }
 

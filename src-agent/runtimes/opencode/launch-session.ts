@@ -1,0 +1,138 @@
+import type { Instant, RequestId } from '../../../src-shared/ids.ts'
+import { BalletError } from '../../../src-shared/refusal.ts'
+import { endTree } from '../../process-tree/index.ts'
+import type { DriverSignal, DriverSpec, McpServerAddress } from '../driver.ts'
+import { SecretMask } from '../mask-secrets.ts'
+import { whyOf } from './client.ts'
+import { ConversationApi } from './conversation-api.ts'
+import { EventStream } from './event-stream.ts'
+import { guardIsUp } from './guard.ts'
+import { sessionConfig } from './launch.ts'
+import { modelOf } from './message.ts'
+import { Normalizer } from './normalize.ts'
+import { Grants, rulesOf } from './permission-rules.ts'
+import { startServer } from './server.ts'
+import { OpencodeSession } from './session.ts'
+
+const EVENTS_LIMIT_MS = 20_000
+const GUARD_LIMIT_MS = 5_000
+
+export type DriverPorts = {
+  now: () => Instant
+  newRequestId: () => RequestId
+  freePort?: () => Promise<number>
+  readyLimitMs?: number
+}
+
+export type LaunchOptions = {
+  spec: DriverSpec
+  ports: DriverPorts
+  onSignal: (signal: DriverSignal) => void
+  /** Gives the conversation to go on with, proven; null for a new one. What it throws ends the launch. */
+  conversation: (api: ConversationApi) => Promise<string | null>
+}
+
+/** Starts a server and brings it to the point where it takes a message. Nothing is left running when it rejects. */
+export async function launchSession(options: LaunchOptions): Promise<OpencodeSession> {
+  const { spec, ports } = options
+  const model = modelOf(spec.model)
+  const mask = new SecretMask({ ...spec.env, ...tokensOf(spec.mcpServers) })
+  const server = await startServer({
+    ...{ executable: spec.executable, cwd: spec.cwd, env: spec.env, args: spec.args },
+    ...{ marker: spec.marker, mask, scratchDir: spec.scratchDir },
+    config: await sessionConfig(spec),
+    ...(ports.freePort === undefined ? {} : { freePort: ports.freePort }),
+    ...(ports.readyLimitMs === undefined ? {} : { readyLimitMs: ports.readyLimitMs }),
+  })
+  const api = new ConversationApi(server.client)
+  try {
+    const version = await api.version()
+    const servers = [
+      ...new Set([...(await api.servers()), ...spec.mcpServers.map(({ name }) => name)]),
+    ]
+    const unreached = await addServers(api, spec.mcpServers)
+    const rules = rulesOf(
+      spec.permission,
+      spec.mcpServers.map(({ name }) => name),
+    )
+    const known = await options.conversation(api)
+    if (known !== null) await api.allow(known, rules)
+    const conversation = known ?? (await api.create(rules))
+    const normalizer = new Normalizer({ conversation, cwd: spec.cwd, mask, servers })
+    let session: OpencodeSession | undefined
+    const events = new EventStream(server.client, {
+      onEvent: (decoded, text) => session?.take(decoded, text),
+      onOversized: (head, bytes) => session?.takeOversized(head, bytes),
+      onAgain: async () => session?.catchUp(),
+      onLost: (why) => void session?.giveUp(`told nothing more (${why})`),
+    })
+    await events.open(EVENTS_LIMIT_MS)
+    const isGuarded = await guardIsUp(spec.scratchDir, GUARD_LIMIT_MS)
+    session = new OpencodeSession({
+      ...{ conversation, version, server, api, model, normalizer },
+      marker: spec.marker,
+      grants: new Grants(spec.grants),
+      closeEvents: () => events.close(),
+      onSignal: options.onSignal,
+      now: ports.now,
+      newRequestId: ports.newRequestId,
+    })
+    for (const each of unreached) session.tell('error', 'mcp.unreachable', unreachedText(each))
+    if (!isGuarded) session.tell('warning', 'runtime.unguarded', UNGUARDED)
+    // Only the share of the context that is used is shown by it.
+    api.windows().then(
+      (windows) => normalizer.spending.know(windows),
+      () => undefined,
+    )
+    return session
+  } catch (error) {
+    await endTree([spec.marker], { graceMs: 0, limitMs: 10_000 })
+    const isGone = server.process.gone
+    const why = isGone ? await server.describeEnd() : mask.mask(whyOf(error))
+    if (error instanceof BalletError) throw error
+    throw new BalletError(
+      {
+        code: 'runtime.start-failed',
+        message: `opencode did not get ready: ${why}`,
+        hint: 'Run `opencode` in a terminal to see whether it works there, then try again.',
+      },
+      { cause: error },
+    )
+  }
+}
+
+type Unreached = { name: string; why: string }
+
+async function addServers(
+  api: ConversationApi,
+  servers: readonly McpServerAddress[],
+): Promise<Unreached[]> {
+  const unreached: Unreached[] = []
+  for (const server of servers) {
+    const why = await api.addServer(server).catch(whyOf)
+    if (why !== null) unreached.push({ name: server.name, why })
+  }
+  return unreached
+}
+
+function unreachedText({ name, why }: Unreached): string {
+  return `opencode does not reach the tools of \`${name}\` (${why}): the agent goes on, but cannot ask questions. Stop and start the session to try again.`
+}
+
+const UNGUARDED =
+  "opencode did not load the plugin that hides its server's password: the tools of this session can see it, and could allow their own requests."
+
+/** For the mask: no token is ever shown. */
+function tokensOf(servers: readonly McpServerAddress[]): Record<string, string> {
+  return Object.fromEntries(
+    servers.map(({ name, token }) => [`${name.toUpperCase()}_MCP_TOKEN`, token]),
+  )
+}
+
+export function conversationLost(why: string): BalletError {
+  return new BalletError({
+    code: 'runtime.conversation-lost',
+    message: `The conversation cannot be resumed: ${why}`,
+    hint: 'The workspace is kept. Start the ticket again: a new conversation goes on with the work as it is.',
+  })
+}

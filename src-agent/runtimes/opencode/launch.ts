@@ -1,0 +1,71 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DriverSpec } from '../driver.ts'
+import { readRepositoryNotes } from '../repository-notes.ts'
+import { writeGuard } from './guard.ts'
+import { configPermission, rulesOf } from './permission-rules.ts'
+
+/** Ballet's own settings, which are merged over the user's. */
+export type OwnConfig = Readonly<Record<string, unknown>>
+
+/** Nothing is asked over the network but the model, and nothing of the repository or of another program configures it. */
+const QUIET: Readonly<Record<string, string>> = {
+  OPENCODE_DISABLE_PROJECT_CONFIG: '1',
+  OPENCODE_DISABLE_CLAUDE_CODE: '1',
+  OPENCODE_DISABLE_MODELS_FETCH: '1',
+  OPENCODE_DISABLE_AUTOUPDATE: '1',
+  OPENCODE_DISABLE_SHARE: '1',
+  OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+  OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+}
+
+/** Would come before Ballet's own, or change how its server is spoken to. */
+const REMOVED_VARIABLES = [
+  'OPENCODE_SERVER_USERNAME',
+  'OPENCODE_SERVER_PASSWORD',
+  'OPENCODE_PERMISSION',
+  'OPENCODE_PURE',
+  'OPENCODE_PID',
+  'OPENCODE',
+] as const
+
+/** The environment of every opencode that Ballet starts. */
+export function launchEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
+  const own: Record<string, string> = { ...env }
+  for (const name of REMOVED_VARIABLES) delete own[name]
+  return {
+    ...own,
+    ...QUIET,
+    // Else it installs a package of its own into the user's configuration folder.
+    npm_config_offline: 'true',
+  }
+}
+
+/** For work on stored conversations, in which no tool runs. */
+export const BARE_CONFIG: OwnConfig = { autoupdate: false, share: 'disabled' }
+
+/** Writes the files of a session and gives its configuration. It holds no secret: tools can read it. */
+export async function sessionConfig(spec: DriverSpec): Promise<OwnConfig> {
+  await mkdir(spec.scratchDir, { recursive: true, mode: 0o700 })
+  const guard = await writeGuard(spec.scratchDir)
+  const notes = await readRepositoryNotes(spec.cwd)
+  const prompt = [spec.prompt, notes].filter((part) => part !== null && part !== '').join('\n\n')
+  const promptFile = join(spec.scratchDir, 'prompt.md')
+  await writeFile(promptFile, prompt, { mode: 0o600 })
+  const servers = spec.mcpServers.map(({ name }) => name)
+  return {
+    ...BARE_CONFIG,
+    plugin: [guard],
+    permission: configPermission(rulesOf(spec.permission, servers)),
+    ...(prompt === '' ? {} : { instructions: [promptFile] }),
+    ...(spec.model === null ? {} : { model: spec.model }),
+  }
+}
+
+/** Writes the configuration where only the user reads it, and gives its path. */
+export async function writeConfig(scratchDir: string, config: OwnConfig): Promise<string> {
+  await mkdir(scratchDir, { recursive: true, mode: 0o700 })
+  const path = join(scratchDir, 'opencode.json')
+  await writeFile(path, JSON.stringify(config), { mode: 0o600 })
+  return path
+}

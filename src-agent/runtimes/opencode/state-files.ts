@@ -1,0 +1,240 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import { dirname, join, sep } from 'node:path'
+import { z } from 'zod'
+import { SessionMarker } from '../../../src-shared/agent-wire.ts'
+import { BalletError } from '../../../src-shared/refusal.ts'
+import { endTree } from '../../process-tree/index.ts'
+import type { KeptConversation, RuntimePlace, StateFile } from '../driver.ts'
+import { SecretMask } from '../mask-secrets.ts'
+import { runBriefly } from '../run-briefly.ts'
+import { isNotFound } from './client.ts'
+import { ConversationApi } from './conversation-api.ts'
+import { findOpencode } from './find.ts'
+import { BARE_CONFIG, launchEnvironment } from './launch.ts'
+import { databaseFile, isThere } from './places.ts'
+import { startServer } from './server.ts'
+import { SessionInfo } from './wire.ts'
+
+/**
+ * How opencode's conversations are moved, measured: all are in one database, which a copy cannot take along. What
+ * `opencode export` writes, `{info, messages}`, is what the server gives of a session, and `opencode import` takes it in
+ * for the folder that it runs in. The sessions of subagents are conversations of their own. The todo list is not among
+ * it, but the call that made it is.
+ */
+const IMPORT_LIMIT_MS = 120_000
+const LIST_PAGE = 200
+const LIST_PAGES = 50
+
+/** Rejects with `state.missing` when the runtime has no record of the conversation. */
+export async function captureState(
+  conversation: string,
+  place: RuntimePlace,
+): Promise<StateFile[]> {
+  const id = mustBeId(conversation)
+  const missing = new BalletError({
+    code: 'state.missing',
+    message: `opencode has no record of the conversation ${id}.`,
+    hint: 'It never got a message, or its record was removed. The session goes on in a new conversation.',
+  })
+  if (!(await isThere(databaseFile(place.env)))) throw missing
+  return withServer(place, async (api) => {
+    if ((await api.session(id)) === null) throw missing
+    const files: StateFile[] = []
+    for (const [session, name] of await withDescendants(api, id)) {
+      const path = join(place.scratchDir, 'captured', name)
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      await writeFile(path, await exported(api, session), { mode: 0o600 })
+      files.push({ path, name })
+    }
+    return files
+  })
+}
+
+/** The conversation first, then those of its subagents; with their names in an archive. */
+async function withDescendants(api: ConversationApi, id: string): Promise<Map<string, string>> {
+  const found = new Map([[id, `${id}.json`]])
+  for (const session of found.keys()) {
+    for (const child of await api.children(session)) {
+      if (!found.has(child)) found.set(child, `${id}/${mustBeId(child)}.json`)
+    }
+  }
+  return found
+}
+
+async function exported(api: ConversationApi, id: string): Promise<string> {
+  const info = await api.client.text({ method: 'GET', path: `/session/${id}` })
+  const messages = await api.client.text({
+    ...{ method: 'GET', path: `/session/${id}/message`, limitMs: 120_000 },
+  })
+  return `{"info":${info},"messages":${messages}}`
+}
+
+/**
+ * Takes the conversation in for `place.cwd`. A copy that stands there is removed first: what has changed in it since
+ * would stay as it is.
+ */
+export async function restoreState(
+  conversation: string,
+  files: readonly StateFile[],
+  place: RuntimePlace,
+): Promise<readonly StateFile[]> {
+  const id = mustBeId(conversation)
+  const isOwn = ({ name }: StateFile) => name === `${id}.json` || name.startsWith(`${id}/`)
+  if (!files.every(isOwn) || !files.some(({ name }) => name === `${id}.json`)) {
+    throw corrupt(id, 'it is of another conversation')
+  }
+  const executable = await programOf(place)
+  const env = launchEnvironment(place.env)
+  const inOrder = [...files].sort((a, b) => a.name.split('/').length - b.name.split('/').length)
+  for (const { path, name } of inOrder) {
+    await mustBe(
+      path,
+      name
+        .split('/')
+        .at(-1)
+        ?.replace(/\.json$/, '') ?? '',
+      id,
+    )
+  }
+  await removeWhole(id, place)
+  for (const { path } of inOrder) {
+    const options = { cwd: place.cwd, env, limitMs: IMPORT_LIMIT_MS }
+    const run = await runBriefly(executable, ['import', path], options)
+    if (run.exitCode === 0) continue
+    const said = (run.stderr || run.stdout).trim().slice(-500)
+    throw corrupt(id, run.timedOut ? 'opencode did not take it in time' : said)
+  }
+  return files
+}
+
+/** Removes a conversation that ran below a folder, with those of its subagents. Gives how many those were. */
+export async function removeState(conversation: string, place: RuntimePlace): Promise<number> {
+  // Of another runtime.
+  if (!ID.test(conversation) || !(await isThere(databaseFile(place.env)))) return 0
+  return withServer(place, async (api) => {
+    const found = await api.session(conversation)
+    if (found === null || !(await isBelow(found.directory, place.cwd))) return 0
+    const sessions = [...(await withDescendants(api, conversation)).keys()].reverse()
+    return removeAll(api, sessions)
+  })
+}
+
+async function removeWhole(id: string, place: RuntimePlace): Promise<void> {
+  if (!(await isThere(databaseFile(place.env)))) return
+  await withServer(place, async (api) => {
+    if ((await api.session(id)) === null) return 0
+    return removeAll(api, [...(await withDescendants(api, id)).keys()].reverse())
+  })
+}
+
+async function removeAll(api: ConversationApi, sessions: readonly string[]): Promise<number> {
+  for (const session of sessions) {
+    try {
+      await api.client.tell({ method: 'DELETE', path: `/session/${session}` })
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+  }
+  return sessions.length
+}
+
+/** The conversations that ran below the folder. All are in one file, so none has a size of its own. */
+export async function listStates(place: RuntimePlace): Promise<KeptConversation[]> {
+  const path = databaseFile(place.env)
+  if (!(await isThere(path))) return []
+  return withServer(place, async (api) => {
+    const found: KeptConversation[] = []
+    let cursor: number | null = null
+    for (let page = 0; page < LIST_PAGES; page += 1) {
+      const from: string = cursor === null ? '' : `&cursor=${cursor}`
+      const sessions: SessionInfo[] = await api.client.ask(
+        { method: 'GET', path: `/experimental/session?roots=true&limit=${LIST_PAGE}${from}` },
+        z.array(SessionInfo),
+      )
+      for (const { id: conversation, directory: ran, time } of sessions) {
+        if (!(await isBelow(ran, place.cwd))) continue
+        const ageMs = Math.max(0, Date.now() - (time.updated ?? 0))
+        found.push({ conversation, path, bytes: 0, ageMs, ran })
+      }
+      const last = sessions.at(-1)?.time.updated
+      if (sessions.length < LIST_PAGE || last === undefined || last === cursor) break
+      cursor = last
+    }
+    return found
+  })
+}
+
+/** A server for a moment, in a folder of its own, so that nothing of a workspace is read or written. */
+async function withServer<T>(
+  place: RuntimePlace,
+  work: (api: ConversationApi) => Promise<T>,
+): Promise<T> {
+  const marker = SessionMarker.parse({
+    session: randomUUID(),
+    nonce: randomBytes(8).toString('hex'),
+  })
+  const cwd = join(place.scratchDir, 'server')
+  await mkdir(cwd, { recursive: true, mode: 0o700 })
+  const server = await startServer({
+    ...{ executable: await programOf(place), cwd, env: place.env, marker },
+    mask: new SecretMask(place.env),
+    scratchDir: place.scratchDir,
+    config: BARE_CONFIG,
+  })
+  try {
+    return await work(new ConversationApi(server.client))
+  } finally {
+    await endTree([marker], { limitMs: 10_000 })
+  }
+}
+
+async function programOf({ executable, env }: RuntimePlace): Promise<string> {
+  if (executable !== null) return executable
+  const { path, problem } = await findOpencode({ path: null, env })
+  if (path !== null && problem === null) return path
+  throw new BalletError(
+    problem ?? { code: 'runtime.not-found', message: 'opencode was not found.' },
+  )
+}
+
+/** The file is an export of this session. Throws `state.corrupt`. */
+async function mustBe(path: string, session: string, conversation: string): Promise<void> {
+  const Export = z.looseObject({
+    info: z.looseObject({ id: z.string() }),
+    messages: z.array(z.unknown()),
+  })
+  try {
+    const { info } = Export.parse(JSON.parse(await readFile(path, 'utf8')))
+    if (info.id === session) return
+  } catch {
+    throw corrupt(conversation, `${session}.json is no export of opencode`)
+  }
+  throw corrupt(conversation, `${session}.json is of another conversation`)
+}
+
+function corrupt(conversation: string, why: string): BalletError {
+  return new BalletError({
+    code: 'state.corrupt',
+    message: `The stored state of the conversation ${conversation} cannot be used: ${why}.`,
+    hint: 'Resume without it: the session begins a new conversation.',
+  })
+}
+
+async function isBelow(path: string, folder: string): Promise<boolean> {
+  const [inner, outer] = await Promise.all([path, folder].map(realPath))
+  return inner?.startsWith(`${outer}${sep}`) === true
+}
+
+/** A folder that is gone is where it was. */
+async function realPath(path: string): Promise<string> {
+  return realpath(path).catch(() => path)
+}
+
+const ID = /^ses_[A-Za-z0-9]+$/
+
+/** It becomes part of a path. */
+function mustBeId(conversation: string): string {
+  if (ID.test(conversation)) return conversation
+  throw new RangeError(`not the id of a conversation: ${JSON.stringify(conversation)}`)
+}
