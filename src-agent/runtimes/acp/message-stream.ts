@@ -18,7 +18,7 @@ export type StreamHandlers = {
 const Message = z.looseObject({
   id: z.union([z.string(), z.number(), z.null()]).optional(),
   method: z.string().optional(),
-  params: z.unknown(),
+  params: z.unknown().optional(),
 })
 
 /** Requests that the connection serves; the others are answered with "method not found". */
@@ -44,7 +44,8 @@ export class MessageStream {
   /** Requests to the agent without an answer. */
   readonly #asked = new Set<unknown>()
   #queue: FramedLine[] = []
-  #reading: Promise<void> | null = null
+  #isReading = false
+  #reading: Promise<void> = Promise.resolve()
   #controller: ReadableStreamDefaultController<AnyMessage> | null = null
 
   constructor(write: (message: unknown) => Promise<void>, handlers: StreamHandlers) {
@@ -66,7 +67,7 @@ export class MessageStream {
 
   push(line: FramedLine): void {
     this.#queue.push(line)
-    this.#reading ??= this.#read()
+    if (!this.#isReading) this.#reading = this.#read()
   }
 
   /** Resolves when everything that was pushed is dealt with; the connection is over then. */
@@ -80,13 +81,14 @@ export class MessageStream {
   }
 
   async #read(): Promise<void> {
+    this.#isReading = true
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
       const message = this.#take(next)
       if (message === null) continue
       this.#controller?.enqueue(message)
       await nextTask()
     }
-    this.#reading = null
+    this.#isReading = false
   }
 
   /** A message for the library; null for what is dealt with. */

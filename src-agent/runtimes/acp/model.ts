@@ -14,7 +14,7 @@ const Models = z.looseObject({
       z.looseObject({
         id: z.string(),
         category: z.string().nullish().catch(null),
-        currentValue: z.unknown(),
+        currentValue: z.unknown().optional(),
         options: Choices.optional().catch(undefined),
       }),
     )

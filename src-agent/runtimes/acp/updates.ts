@@ -32,8 +32,8 @@ export const ToolCallUpdate = z.looseObject({
     .array(z.looseObject({ path: z.string() }))
     .nullish()
     .catch(null),
-  rawInput: z.unknown(),
-  rawOutput: z.unknown(),
+  rawInput: z.unknown().optional(),
+  rawOutput: z.unknown().optional(),
 })
 export type ToolCallUpdate = z.infer<typeof ToolCallUpdate>
 
@@ -69,7 +69,7 @@ const Known = z.discriminatedUnion('sessionUpdate', [
 ])
 export type Update = z.infer<typeof Known>
 
-const Params = z.looseObject({ sessionId: z.string(), update: z.unknown() })
+const Params = z.looseObject({ sessionId: z.string(), update: z.unknown().optional() })
 const Named = z.looseObject({ sessionUpdate: z.string() })
 
 /** Reads the `params` of a `session/update`; one that cannot be read gives what it was. */
