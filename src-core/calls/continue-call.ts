@@ -23,13 +23,13 @@ export function continueCall(context: CallContext): Calls['sessions']['continueW
     const receipt = receiptOf('sessions.continueWith', commandId, Session)
     const earlier = await committer.earlier(receipt)
     if (earlier !== undefined) return earlier
+    const capabilities = drivable(context, command.runtime)
+    if (!capabilities.ok) return capabilities
     const works = await checkWorks(context, ref, command.runtime)
     if (!works.ok) return works
     return committer.transact<Session>(async (read, now) => {
       const facts = await factsOf(context, read, ref)
       if (!facts.ok) return facts
-      const capabilities = drivable(context, command.runtime)
-      if (!capabilities.ok) return capabilities
       const project = await read.row('project', facts.value.session.projectId)
       if (project === undefined) return gone('project')
       const anew = await anewText(ports.storage, facts.value, 'continued')

@@ -38,7 +38,10 @@ export async function anewText(
   const parts = [
     intro,
     `# The ticket\n\n${ticketText(ticket)}`,
-    summaryOf(events, who),
+    summaryOf(
+      events.filter((event) => !isSaidAbove(event, ticketText(ticket))),
+      who,
+    ),
     openTodos(events),
     questionsOf(questions),
   ]
@@ -61,6 +64,14 @@ function summaryOf(events: readonly TimelineEvent[], who: string): string {
   }
   if (lines.length === 0) return ''
   return `# What happened so far\n\n${lines.reverse().join('\n')}`
+}
+
+/** The ticket, and what an earlier conversation was told at its beginning: its own summary is made anew. */
+function isSaidAbove(event: TimelineEvent, ticket: string): boolean {
+  if (event.kind !== 'input.delivered') return false
+  const { text, author } = event
+  if (author !== 'ballet') return text === ticket
+  return Object.values(beginnings).some(({ intro }) => text.startsWith(intro))
 }
 
 function lineOf(event: TimelineEvent, who: string): string | null {
