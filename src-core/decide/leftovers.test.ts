@@ -14,6 +14,7 @@ test('a thing is left over only when nothing that Ballet knows may need it', () 
   const working = sessionRow(ticket, { state: 'working', workspace: '/data/workspaces/W' })
   const finished = sessionRow(ticket, {
     ...{ state: 'finished', workspace: null, conversation: 'c-1', parked: null },
+    conversations: [{ runtime: 'codex', conversation: 'c-0' }],
   })
   const known: Known = {
     projects: [project],
@@ -32,6 +33,7 @@ test('a thing is left over only when nothing that Ballet knows may need it', () 
     { kind: 'scratch', ageMs: 60_000 },
     { kind: 'mirror', owner: project.id },
     { kind: 'state', owner: 'c-1', place: '/data/workspaces/gone' },
+    { kind: 'state', owner: 'c-0', place: '/data/workspaces/gone' },
     { kind: 'state', owner: 'c-2', place: '/data/workspaces/W' },
     { kind: 'state', owner: 'c-2' },
   ]

@@ -1,6 +1,7 @@
 import type { FoundThing } from '../../src-shared/moving.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import type { LeaseRow, ProjectRow, QuestionRow, SessionRow } from '../storage/rows.ts'
+import { withConversation } from './continue-with.ts'
 import { isOver } from './session-states.ts'
 
 /** What runs on the way of a probe is over by then. */
@@ -38,13 +39,18 @@ export function whyLeftOver(thing: FoundThing, known: Known): string | null {
     case 'lock':
       return 'the process that held it is dead'
     case 'state':
-      if (known.sessions.some(({ conversation }) => conversation === thing.owner)) return null
+      if (known.sessions.some((each) => hasConversation(each, thing.owner))) return null
       // A session that began anew there may want to look at what it had.
       if (thing.place === null || known.workspaces.has(thing.place)) return null
       return 'its session is gone'
     default:
       return assertNever(thing.kind)
   }
+}
+
+/** Also one that it had with another runtime. */
+function hasConversation(session: SessionRow, owner: string | null): boolean {
+  return withConversation(session).some(({ conversation }) => conversation === owner)
 }
 
 function whyKeptLeftOver({ path }: FoundThing, session: SessionRow | undefined): string | null {
