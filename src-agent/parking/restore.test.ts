@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { removeWorkspace } from '../workspace/folders.ts'
@@ -104,6 +104,13 @@ describe('what commits cannot hold', () => {
     await sample.sh(at('inner'), 'add', '.')
     await sample.sh(at('inner'), 'commit', '--quiet', '-m', 'Inner')
   }
+  const pushedSubmodule = async () => {
+    await nested()
+    await sample.sh(at('inner'), 'remote', 'add', 'origin', '.')
+    await sample.sh(at('inner'), 'fetch', '--quiet', 'origin')
+    await sh('add', 'inner')
+    await sh('commit', '--quiet', '-m', 'With a submodule')
+  }
   const cases: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
     [
       'a merge with conflicts',
@@ -148,18 +155,7 @@ describe('what commits cannot hold', () => {
         await sh('add', 'inner')
       },
     ],
-    [
-      'a submodule as it was pushed',
-      /submodule inner is filled/,
-      async () => {
-        await nested()
-        await sh('-C', 'inner', 'branch', 'pushed')
-        await sh('-C', 'inner', 'remote', 'add', 'origin', '.')
-        await sh('-C', 'inner', 'fetch', '--quiet', 'origin')
-        await sh('add', 'inner')
-        await sh('commit', '--quiet', '-m', 'With a submodule')
-      },
-    ],
+    ['a submodule as it was pushed', /submodule inner is filled/, pushedSubmodule],
     [
       'a second worktree inside',
       /side is a second worktree/,
@@ -208,6 +204,14 @@ describe('what commits cannot hold', () => {
     )
     expect(await scene.seen()).toEqual(before)
     expect(await readdir(scene.target.folder)).toEqual([])
+  })
+
+  it('is not kept for a large submodule that is as it was pushed, which is said', async () => {
+    await pushedSubmodule()
+    await truncate(at('inner/y.tmp'), 300_000_000)
+    const snapshot = await scene.take()
+    expect(snapshot).toMatchObject({ reasons: [], archive: null })
+    expect(sample.told.map(({ code }) => code)).toContain('park.submodule')
   })
 
   it('is refused where a second worktree is elsewhere', async () => {
