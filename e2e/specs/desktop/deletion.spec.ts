@@ -38,7 +38,8 @@ test('deleting a ticket whose work is nowhere else takes the name of its branch,
   await window.getByLabel('Its branch on the remote too').check()
   await window.getByRole('button', { name: 'Delete', exact: true }).click()
 
-  await expect(window.getByText('holds work that no other branch there has')).toBeVisible()
+  const alert = window.getByRole('alert').filter({ hasText: 'holds work that no other branch' })
+  await expect(alert).toContainText('Keep it, or type the name of its branch')
   const typed = window.getByRole('textbox', { name: `Type ${session.branch} to remove` })
   const remove = window.getByRole('button', { name: 'Delete with its work' })
   await expect(remove).toBeDisabled()

@@ -62,10 +62,12 @@ export function DeleteTicket({
     setTyped('')
   }
   if (refusal !== null) {
+    const mayForce = ONLY_COPY.has(refusal.code) && branch !== undefined
+    const hint = 'Keep it, or type the name of its branch to remove the work too.'
     return (
       <>
-        <RefusalNote refusal={refusal} onClose={close} />
-        {ONLY_COPY.has(refusal.code) && branch !== undefined ? (
+        <RefusalNote refusal={mayForce ? { ...refusal, hint } : refusal} onClose={close} />
+        {mayForce ? (
           <span className="page-acts">
             <input
               className="field"
@@ -74,6 +76,9 @@ export function DeleteTicket({
               value={typed}
               onChange={(event) => setTyped(event.target.value)}
             />
+            <button type="button" className="btn" onClick={close}>
+              Keep it
+            </button>
             <button
               type="button"
               className="btn btn-bad"
