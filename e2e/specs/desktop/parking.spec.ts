@@ -184,14 +184,26 @@ test('quitting parks every session, and after the start the right ones run', asy
   const working: Session[] = []
   for (let count = 0; count < 3; count += 1) working.push(await startWorking(client, gate))
 
-  // Taken back: what waited is parked by then, what worked goes on.
-  await doInMain(first.desktop.app, ({ app }) => app.quit())
+  // The end of the last window is a quit. Taken back: what waited is parked by then, what worked goes on.
+  await first.window.close()
   const quitting = await quitWindow(first.desktop)
+  await expect(quitting.getByRole('heading', { name: 'Ballet is quitting' })).toBeVisible()
+  await expect(quitting.getByRole('status')).toContainText(/^\d sessions of \d still hold/u)
+  await expect(quitting.getByText('Quit again, or close this window')).toBeVisible()
   for (const { ticket } of working) await expect(quitting.getByText(ticket)).toBeVisible()
   await expect(quitting.getByText(/interrupted in 0:\d\d/u)).toHaveCount(3)
   expect(await serious(quitting)).toEqual([])
   for (const { id } of waiting) await waitForState(client, id, 'parked')
+  await expect(quitting.getByRole('status')).toContainText(
+    '3 sessions of 5 still hold their agents',
+  )
   await quitting.getByRole('button', { name: 'Cancel quit' }).click()
+  await waitFor('the window to be there again, alone', async () => {
+    const titles = await Promise.all(
+      first.desktop.app.windows().map((page) => page.title().catch(() => 'gone')),
+    )
+    return titles.length === 1 && titles[0] !== 'Quitting · Ballet' && titles[0] !== 'gone'
+  })
   await waitFor('the agents to take sessions again', async () =>
     (await client.agents.list()).every(({ state }) => state === 'busy' || state === 'idle'),
   )
