@@ -174,9 +174,12 @@ describe('permission prompts', () => {
     })
     await session.send(deliveryOf('Next.'))
     await ended(2)
-    expect(fake.scene.told().filter((line) => line.startsWith('text:')).at(-1)).toContain(
-      'A person denied a call of your last turn: Not two.',
-    )
+    expect(
+      fake.scene
+        .told()
+        .filter((line) => line.startsWith('text:'))
+        .at(-1),
+    ).toContain('A person denied a call of your last turn: Not two.')
     await session.stop()
   })
 

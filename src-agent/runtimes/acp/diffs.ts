@@ -24,10 +24,15 @@ export function diffOf(path: string, before: string, after: string, cwd: string)
   const options = { context: 3, timeout: COMPARE_LIMIT_MS }
   const patch = structuredPatch('', '', before, after, '', '', options)
   const lines = (patch?.hunks ?? []).flatMap((hunk) => [
-    `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`,
+    `@@ -${sideOf(hunk.oldStart, hunk.oldLines)} +${sideOf(hunk.newStart, hunk.newLines)} @@`,
     ...hunk.lines.filter((line) => !line.startsWith('\\')),
   ])
   return fileDiff(shownPath(path, cwd), lines)
+}
+
+/** A side without lines stands after the line before it, as diff writes it. */
+function sideOf(start: number, lines: number): string {
+  return `${lines === 0 ? start - 1 : start},${lines}`
 }
 
 /** The unified diff of one file that a raw output holds, as some agents add it; null without one. */

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AcpAgent } from '../../../../src-shared/runtimes.ts'
 import { Scene } from '../../claude-code/testing/real-runtime.ts'
@@ -26,11 +25,6 @@ export class FakeScene {
     limits: Partial<Limits> = {},
   ): Promise<FakeScene> {
     return new FakeScene(await Scene.make('http://127.0.0.1:1'), args, limits)
-  }
-
-  /** The file in which the scripted agent keeps its conversation: give `--record=<this>` to each of its processes. */
-  static recordOf(folder: string): string {
-    return `--record=${join(folder, 'record.json')}`
   }
 }
 
