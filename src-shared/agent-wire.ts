@@ -83,6 +83,8 @@ export const SessionSpec = z.object({
   task: z.enum(['run', 'park']),
   /** What was kept when the session was parked, to be restored first; null when its workspace is still there. */
   parked: z.object({ work: ParkedWork, key: z.string(), keptDir: z.string() }).nullable(),
+  /** Names of the files that are kept of the session; what else a parking that was cut left there goes. */
+  kept: z.array(z.string()),
   /** Set when an earlier lease already ran this session. */
   resume: z
     .object({

@@ -19,7 +19,7 @@ export type InboxRecords = {
  * not, then what waits longest. Alike questions of one turn stay together, in the order in which they were asked, from
  * the first of them that reached the person: the planner is done with them in any order. Assumptions come last: nothing
  * waits for them. Of a session, also of a parked one, only what is to be decided is there: none that waits for a word
- * where it has asked, and none that is being stopped or finished.
+ * where it has asked, and none that is being stopped or finished, or whose ticket is over.
  */
 export function inboxOf(
   records: InboxRecords,
@@ -70,7 +70,7 @@ export function inboxOf(
   }
   for (const session of sessions.values()) {
     const { id, state, outcome, reason, stateSince: since, queuedInputs, pending, parked } = session
-    if (pending === 'stop' || pending === 'finish') continue
+    if (pending === 'stop' || pending === 'finish' || session.ticketOver === true) continue
     const isParked = state === 'parked' && parked !== null && !parked.wakes && parked.why !== 'stop'
     // What is queued of a parked session waits for a person, who parked it or stopped it.
     const isIdle = state === 'waiting' && queuedInputs === 0

@@ -9,7 +9,7 @@ export const Passphrase = z
   .min(8, 'a passphrase has 8 characters at least')
   .max(1_000, 'a passphrase has 1,000 characters at most')
 
-/** What is gone with a ticket. A count of what an earlier, cut attempt removed is not in it. */
+/** What is gone with a ticket, also by an attempt before that was cut. */
 export const DeletionReport = z.object({
   sessions: z.int().min(0),
   events: z.int().min(0),

@@ -20,8 +20,8 @@ export const SessionMarker = z.object({
 })
 export type SessionMarker = z.infer<typeof SessionMarker>
 
-/** Of the git that pushes. What an earlier try of the same marker left running is ended first. */
-const pushMarker = { marker: SessionMarker }
+/** Of Ballet's own git. What an earlier try of the same marker left running is ended first. */
+const gitMarker = { marker: SessionMarker }
 
 /** What was kept of a parked session, and what opens it. */
 const keptWork = {
@@ -31,6 +31,9 @@ const keptWork = {
   /** The session's folder of kept files. */
   keptDir: z.string(),
 }
+
+/** What each project adds to the environment: runtimes may keep their conversations elsewhere for it. */
+const projectEnvs = { envs: z.array(z.record(z.string(), z.string())) }
 
 /** A session that no agent holds, and its workspace. */
 const unheld = {
@@ -44,7 +47,7 @@ const unheld = {
   workspaceDir: z.string(),
   /** What the project adds to the environment. */
   env: z.record(z.string(), z.string()),
-  ...pushMarker,
+  ...gitMarker,
 }
 
 /** What the host finds out through an agent, since git and the runtimes are the agents' business. */
@@ -70,6 +73,7 @@ export const Probe = z.discriminatedUnion('kind', [
     /** What the project adds to the environment. */
     env: z.record(z.string(), z.string()),
     force: z.boolean(),
+    ...gitMarker,
   }),
   /** Brings the workspace of a parked session back from what is kept of it, without its runtime. It may be done again. */
   z.object({ kind: z.literal('workspace.restore'), ...unheld, ...keptWork }),
@@ -91,7 +95,7 @@ export const Probe = z.discriminatedUnion('kind', [
     mirrorDir: z.string(),
     env: z.record(z.string(), z.string()),
     ...keptWork,
-    ...pushMarker,
+    ...gitMarker,
   }),
   /**
    * Writes an exported session to a new file, sealed with the passphrase: what Core put into `folder`, what is kept
@@ -103,6 +107,7 @@ export const Probe = z.discriminatedUnion('kind', [
     file: z.string(),
     passphrase: Passphrase,
     ...keptWork,
+    ...gitMarker,
     repo: z.string(),
     baseBranch: z.string(),
     branch: z.string(),
@@ -129,6 +134,7 @@ export const Probe = z.discriminatedUnion('kind', [
     env: z.record(z.string(), z.string()),
     look: z.boolean(),
     force: z.boolean(),
+    ...gitMarker,
   }),
   /** Removes what a runtime keeps of these conversations, which Ballet began. */
   z.object({
@@ -140,9 +146,9 @@ export const Probe = z.discriminatedUnion('kind', [
     env: z.record(z.string(), z.string()),
   }),
   /** Everything in the data folder that Ballet makes, and what runtimes keep of conversations in its workspaces. */
-  z.object({ kind: z.literal('things.find') }),
+  z.object({ kind: z.literal('things.find'), ...projectEnvs }),
   /** Removes found things, each by itself; one that is not what was found any more is left. */
-  z.object({ kind: z.literal('things.remove'), things: z.array(FoundThing) }),
+  z.object({ kind: z.literal('things.remove'), things: z.array(FoundThing), ...projectEnvs }),
   /** A short read-only run of a runtime over the sources, which must end within the limit. */
   z.object({
     kind: z.literal('planner'),

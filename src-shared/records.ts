@@ -250,6 +250,8 @@ export const Session = z.object({
   pushedCommit: z.string().optional(),
   /** What a person asked for and is not done yet. */
   pending: z.enum(['interrupt', 'stop', 'finish', 'continue']).optional(),
+  /** Set where its ticket is Done or Cancelled: nobody has anything to do for it, and it may be brought back. */
+  ticketOver: z.literal(true).optional(),
   workspace: z.string().nullable(),
   /** Its own online window; null: the project's. */
   window: Duration.nullable(),

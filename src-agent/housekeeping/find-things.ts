@@ -1,6 +1,8 @@
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FoundThing, LeftoverKind } from '../../src-shared/moving.ts'
+import type { Environment } from '../git/environment.ts'
+import type { RuntimePlace } from '../runtimes/driver.ts'
 import type { Drivers } from '../runtimes/registry.ts'
 import { WORKSPACES_FOLDER } from '../workspace/folders.ts'
 import { isStaleLock } from '../workspace/lock-file.ts'
@@ -27,14 +29,14 @@ export const THINGS = {
  */
 export async function findThings(
   dataDir: string,
-  { drivers, env }: { drivers: Drivers; env: Readonly<Record<string, string>> },
+  { drivers, envs }: { drivers: Drivers; envs: readonly Environment[] },
 ): Promise<FoundThing[]> {
   return [
     ...(await findWorkspaces(dataDir)),
     ...(await findKept(dataDir)),
     ...(await findScratch(dataDir)),
     ...(await findMirrors(dataDir)),
-    ...(await findStates(dataDir, drivers, env)),
+    ...(await findStates(dataDir, drivers, envs)),
   ]
 }
 
@@ -93,22 +95,28 @@ async function findMirrors(dataDir: string): Promise<FoundThing[]> {
 async function findStates(
   dataDir: string,
   drivers: Drivers,
-  env: Readonly<Record<string, string>>,
+  envs: readonly Environment[],
 ): Promise<FoundThing[]> {
-  const place = {
+  const found = new Map<string, FoundThing>()
+  for (const place of statePlaces(dataDir, envs)) {
+    for (const driver of Object.values(drivers)) {
+      for (const each of (await driver.state?.list(place)) ?? []) {
+        const { path, bytes, ageMs, conversation: owner, ran } = each
+        found.set(path, { kind: 'state', path, bytes, ageMs, owner, place: ran })
+      }
+    }
+  }
+  return [...found.values()]
+}
+
+/** Where runtimes keep what ran in the workspaces: where the environment says so, another place for each. */
+export function statePlaces(dataDir: string, envs: readonly Environment[]): RuntimePlace[] {
+  return envs.map((env) => ({
     cwd: join(dataDir, WORKSPACES_FOLDER),
     env: { ...env },
     executable: null,
     scratchDir: join(dataDir, 'scratch'),
-  }
-  const found: FoundThing[] = []
-  for (const driver of Object.values(drivers)) {
-    for (const each of (await driver.state?.list(place)) ?? []) {
-      const { path, bytes, ageMs } = each
-      found.push({ kind: 'state', path, bytes, ageMs, owner: each.conversation, place: each.ran })
-    }
-  }
-  return found
+  }))
 }
 
 async function thing(kind: LeftoverKind, path: string, owner: string | null): Promise<FoundThing> {

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { access, mkdir, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { SessionMarker } from '../../src-shared/agent-wire.ts'
+import { HandClock } from '../port/hand-clock.ts'
+import { runProbe } from '../probes/probe.ts'
 import { createClaudeCodeDriver } from '../runtimes/claude-code/index.ts'
 import { slugOf } from '../runtimes/claude-code/transcript.ts'
 import { openWorkspace } from '../workspace/clone.ts'
@@ -16,14 +19,22 @@ beforeEach(async () => {
   sample = await makeSample()
   config = join(sample.folder, 'config')
 })
-afterEach(() => sample.remove())
+afterEach(() => {
+  ownEnvs = []
+  return sample.remove()
+})
 
 const drivers = { 'claude-code': createClaudeCodeDriver() }
 const env = () => ({ ...sample.env, CLAUDE_CONFIG_DIR: config })
-const find = () => findThings(sample.dataDir, { drivers, env: env() })
+/** What projects add to the environment. */
+let ownEnvs: Record<string, string>[] = []
+const find = () => findThings(sample.dataDir, { drivers, envs: [env(), ...ownEnvs] })
 const remove = async (things: Awaited<ReturnType<typeof find>>) => {
   const git = { ...sample.git, env: env() }
-  return removeThings(things, { dataDir: sample.dataDir, git, drivers, signal: never })
+  return removeThings(things, {
+    ...{ dataDir: sample.dataDir, git, drivers, signal: never },
+    envs: [env(), ...ownEnvs],
+  })
 }
 const isThere = (path: string) =>
   access(path).then(
@@ -123,4 +134,47 @@ it('a branch goes from the remote when its work is in another one, or when it is
   await sample.commit(branch, { 'y.txt': 'y' })
   await drop({ force: true })
   expect(await sample.sh(sample.remote, 'branch', '--list', branch)).toBe('')
+})
+
+it('finds and removes what a runtime keeps where a project says, with all that it keeps of a conversation', async () => {
+  const other = join(sample.folder, 'other config')
+  const conversation = randomUUID()
+  const cwd = sample.plan().workspaceDir
+  const mine = join(other, 'file-history', randomUUID(), 'a@v1')
+  await writeFiles(other, {
+    [`projects/${slugOf(cwd)}/${conversation}.jsonl`]: `${JSON.stringify({ type: 'user', cwd })}\n`,
+    [`projects/${slugOf(cwd)}/${conversation}/tool-results/x.txt`]: 'x',
+    [`file-history/${conversation}/a@v1`]: 'before',
+    [`session-env/${conversation}/env`]: 'x',
+  })
+  await writeFiles(dirname(mine), { 'a@v1': 'of another conversation' })
+  expect(await find()).toEqual([])
+  ownEnvs = [{ ...env(), CLAUDE_CONFIG_DIR: other }]
+  const found = await find()
+  expect(found).toMatchObject([{ kind: 'state', owner: conversation, place: cwd }])
+  expect(await remove(found)).toEqual([null])
+  for (const name of ['file-history', 'session-env']) {
+    expect(await isThere(join(other, name, conversation)), name).toBe(false)
+  }
+  expect(await readdir(join(other, 'projects', slugOf(cwd)))).toEqual([])
+  expect(await isThere(mine)).toBe(true)
+})
+
+it('git that removes a branch carries the mark of its session', async () => {
+  const { repo, branch, mirrorDir, session } = sample.plan()
+  await sample.commit(branch, { 'x.txt': 'x' })
+  const hook = join(sample.remote, 'hooks', 'pre-receive')
+  await writeFile(hook, `#!/bin/sh\nprintf %s "$BALLET_SESSION" > '${sample.folder}/mark'\n`)
+  await chmod(hook, 0o755)
+  const marker = SessionMarker.parse({ session, nonce: '0'.repeat(16) })
+  const probe = { kind: 'branch.remove', repo, branch, mirrorDir, marker } as const
+  const { finding, refusal } = await runProbe({ ...probe, env: {}, look: false, force: true }, 30_000, {
+    ...{ dataDir: sample.dataDir, env: env(), drivers, signal: never },
+    ...{ clock: new HandClock(), running: new Set() },
+  })
+  expect(refusal).toBeNull()
+  expect(finding).toMatchObject({ kind: 'branch.remove', commit: expect.any(String) })
+  expect(await readFile(join(sample.folder, 'mark'), 'utf8')).toBe(
+    `${session}:${'0'.repeat(16)}:git`,
+  )
 })

@@ -10,7 +10,7 @@ import { kindOf } from '../workspace/folders.ts'
 import { refreshMirror } from '../workspace/mirror.ts'
 import { remoteTip } from '../workspace/push.ts'
 
-type Plan = Omit<Extract<Probe, { kind: 'branch.remove' }>, 'kind' | 'env'>
+type Plan = Omit<Extract<Probe, { kind: 'branch.remove' }>, 'kind' | 'env' | 'marker'>
 type Found = Extract<ProbeFinding, { kind: 'branch.remove' }>
 
 /**
@@ -29,11 +29,13 @@ async function remove(git: Git, plan: Plan, signal: AbortSignal): Promise<Found>
   if (commit !== null && !force) await mustBeElsewhere(git, plan, commit, signal)
   if (look) return { kind: 'branch.remove', commit }
   if (commit !== null) {
+    // git pushes out of a repository only, also where it pushes nothing.
+    if ((await kindOf(mirrorDir)) !== 'folder') await refresh(git, plan, signal)
     const ref = `refs/heads/${branch}`
     const args = ['push', '--quiet', '--no-verify', `--force-with-lease=${ref}:${commit}`]
     const full = [...args, '--', repo, `:${ref}`]
     const result = await git.run(full, {
-      cwd: await placeOf(plan),
+      cwd: mirrorDir,
       signal,
       about: { repo, branch },
     })
@@ -50,16 +52,25 @@ async function remove(git: Git, plan: Plan, signal: AbortSignal): Promise<Found>
   return { kind: 'branch.remove', commit }
 }
 
-async function placeOf({ mirrorDir }: Plan): Promise<string> {
-  return (await kindOf(mirrorDir)) === 'folder' ? mirrorDir : dirname(mirrorDir)
-}
-
 async function mustBeElsewhere(
   git: Git,
   plan: Plan,
   commit: string,
   signal: AbortSignal,
 ): Promise<void> {
+  const { repo, branch, mirrorDir } = plan
+  await refresh(git, plan, signal)
+  const args = ['for-each-ref', '--format=%(refname)', `--contains=${commit}`, 'refs/heads']
+  const holders = (await git.text(args, { cwd: mirrorDir })).split('\n')
+  if (holders.some((name) => name !== '' && name !== `refs/heads/${branch}`)) return
+  throw new BalletError({
+    code: 'branch.only-copy',
+    message: `${branch} on ${withoutCredentials(repo)} holds work that no other branch there has.`,
+    hint: `Merge it first, leave the branch there, or type its name to remove the work too: --force-branch ${branch}`,
+  })
+}
+
+async function refresh(git: Git, plan: Plan, signal: AbortSignal): Promise<void> {
   const { repo, branch, mirrorDir } = plan
   const silent = { step: () => undefined, notice: () => undefined }
   const heads = await git.text(['ls-remote', '--symref', '--', repo, 'HEAD'], {
@@ -71,14 +82,6 @@ async function mustBeElsewhere(
     ...{ baseBranch: base, pushedCommit: null, mirrorDir, workspaceDir: mirrorDir },
   }
   await refreshMirror(git, mirror, silent, signal)
-  const args = ['for-each-ref', '--format=%(refname)', `--contains=${commit}`, 'refs/heads']
-  const holders = (await git.text(args, { cwd: mirrorDir })).split('\n')
-  if (holders.some((name) => name !== '' && name !== `refs/heads/${branch}`)) return
-  throw new BalletError({
-    code: 'branch.only-copy',
-    message: `${branch} on ${withoutCredentials(repo)} holds work that no other branch there has.`,
-    hint: `Merge it first, leave the branch there, or type its name to remove the work too: --force-branch ${branch}`,
-  })
 }
 
 function notBallets(branch: string): BalletError {

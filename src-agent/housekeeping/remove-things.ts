@@ -2,6 +2,7 @@ import { readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { FoundThing } from '../../src-shared/moving.ts'
 import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
+import type { Environment } from '../git/environment.ts'
 import type { Git } from '../git/run.ts'
 import type { Drivers } from '../runtimes/registry.ts'
 import { refusalOf } from '../workspace/failure.ts'
@@ -9,9 +10,16 @@ import { kindOf, removeTree, WORKSPACES_FOLDER } from '../workspace/folders.ts'
 import { isStaleLock } from '../workspace/lock-file.ts'
 import { readRecord } from '../workspace/record.ts'
 import { removeIfPushed } from '../workspace/removal.ts'
-import { THINGS } from './find-things.ts'
+import { statePlaces, THINGS } from './find-things.ts'
 
-type Parts = { dataDir: string; git: Git; drivers: Drivers; signal: AbortSignal }
+type Parts = {
+  dataDir: string
+  git: Git
+  drivers: Drivers
+  /** Of the host, and with what each project adds. */
+  envs: readonly Environment[]
+  signal: AbortSignal
+}
 
 /** Removes each by itself. Null for one that is gone; else why it is not. */
 export async function removeThings(
@@ -64,16 +72,12 @@ async function remove(thing: FoundThing, parts: Parts): Promise<void> {
       }
       return rm(thing.path, { force: true })
     case 'state': {
-      const place = {
-        cwd: join(dataDir, WORKSPACES_FOLDER),
-        env: { ...parts.git.env },
-        executable: null,
-        scratchDir: join(dataDir, 'scratch'),
-      }
-      for (const driver of Object.values(parts.drivers)) {
-        const all = (await driver.state?.list(place)) ?? []
-        const isThere = all.some(({ conversation }) => conversation === thing.owner)
-        if (isThere && thing.owner !== null) await driver.state?.remove(thing.owner, place)
+      for (const place of statePlaces(dataDir, parts.envs)) {
+        for (const driver of Object.values(parts.drivers)) {
+          const all = (await driver.state?.list(place)) ?? []
+          const isThere = all.some(({ path }) => path === thing.path)
+          if (isThere && thing.owner !== null) await driver.state?.remove(thing.owner, place)
+        }
       }
     }
   }

@@ -14,7 +14,7 @@ import { withLockFile } from '../workspace/lock-file.ts'
 import { commitOf } from '../workspace/state.ts'
 import { newKey } from './passphrase.ts'
 
-type Plan = Omit<Extract<Probe, { kind: 'session.pack' }>, 'kind' | 'env'>
+type Plan = Omit<Extract<Probe, { kind: 'session.pack' }>, 'kind' | 'env' | 'marker'>
 type Found = Extract<ProbeFinding, { kind: 'session.pack' }>
 
 /** In the folder that is packed, one file a kind of kept file, as it was before it was sealed. */

@@ -80,7 +80,10 @@ export class KeepFiles {
 }
 
 /** Removes what no parking of the session needs any more. */
-export async function removeOtherFiles(keptDir: string, files: readonly KeptFile[]): Promise<void> {
+export async function removeOtherFiles(
+  keptDir: string,
+  files: readonly Pick<KeptFile, 'name'>[],
+): Promise<void> {
   const names = new Set(files.map(({ name }) => name))
   for (const name of await readdir(keptDir)) {
     if (name.endsWith('.sealed') && !names.has(name)) await rm(join(keptDir, name), { force: true })

@@ -133,6 +133,7 @@ it('the probe that removes a workspace does so only when everything is pushed, o
   const given = {
     kind: 'workspace.remove',
     ...{ workspaceDir, repo, branch, pushedCommit: null, env: {} },
+    marker: { session: plan.session, nonce: '0'.repeat(16) },
   }
   expect(await probe({ ...given, force: false })).toMatchObject({
     refusal: { code: 'workspace.not-pushed', message: expect.stringContaining('uncommitted') },

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
 import { assertNever, BalletError, type Refusal } from '../../src-shared/refusal.ts'
+import type { Environment } from '../git/environment.ts'
 import { createGit } from '../git/run.ts'
 import { findThings } from '../housekeeping/find-things.ts'
 import { removeBranch } from '../housekeeping/remove-branch.ts'
@@ -21,8 +22,8 @@ import { probeRemote } from './remote.ts'
 import { probeRuntimes } from './runtimes.ts'
 import { pushWorkspace } from './workspace-push.ts'
 
-/** How long a push may take to end whose agent is gone. */
-const END_PUSH_MS = 10_000
+/** How long git may take to end whose agent is gone. */
+const END_GIT_MS = 10_000
 
 export type ProbeOptions = {
   dataDir: string
@@ -96,22 +97,29 @@ async function find(
   signal: AbortSignal,
 ): Promise<ProbeFinding> {
   const git = createGit({ env })
-  // What the project adds to its environment reaches the git of its work.
-  const gitOf = (own: Readonly<Record<string, string>>, marker?: Marker) =>
-    createGit({
-      env: sessionEnvironment(env, own),
-      ...(marker === undefined ? {} : { marker }),
-    })
+  /** What the project adds to its environment reaches the git of its work. An earlier try of it is over then. */
+  const gitOf = async ({ env: own, marker }: { env: Environment; marker: Marker }) => {
+    await endGit([marker], END_GIT_MS)
+    return createGit({ env: sessionEnvironment(env, own), marker })
+  }
+  const envsOf = ({ envs }: { envs: readonly Environment[] }) => [
+    env,
+    ...envs.map((own) => sessionEnvironment(env, own)),
+  ]
   switch (probe.kind) {
     case 'remote':
       return probeRemote(git, dataDir, probe, { limitMs, signal })
     case 'runtimes':
-      return probeRuntimes(gitOf(probe.of?.env ?? {}), drivers, {
-        paths: probe.paths,
-        acpAgents: probe.acpAgents,
-        cwd: dataDir,
-        ...(probe.of === undefined ? {} : { only: probe.of.runtime }),
-      })
+      return probeRuntimes(
+        createGit({ env: sessionEnvironment(env, probe.of?.env ?? {}) }),
+        drivers,
+        {
+          paths: probe.paths,
+          acpAgents: probe.acpAgents,
+          cwd: dataDir,
+          ...(probe.of === undefined ? {} : { only: probe.of.runtime }),
+        },
+      )
     case 'reap': {
       const ended = await Promise.all([
         endTree(probe.markers, { limitMs, freezesOldest: true }),
@@ -125,34 +133,40 @@ async function find(
     }
     case 'workspace.remove': {
       const plan = { ...probe, dataDir }
-      const removed = await removeIfPushed(gitOf(probe.env), plan, probe.force, signal)
+      const removed = await removeIfPushed(await gitOf(probe), plan, probe.force, signal)
       return { kind: 'workspace.remove', removed }
     }
     case 'workspace.restore':
-      await endGit([probe.marker], END_PUSH_MS)
-      return restoreKeptWork(gitOf(probe.env, probe.marker), dataDir, probe, signal)
+      return restoreKeptWork(await gitOf(probe), dataDir, probe, signal)
     case 'workspace.push':
-      await endGit([probe.marker], END_PUSH_MS)
-      return pushWorkspace(gitOf(probe.env, probe.marker), dataDir, probe, signal)
+      return pushWorkspace(await gitOf(probe), dataDir, probe, signal)
     case 'park.push':
-      await endGit([probe.marker], END_PUSH_MS)
-      return pushKeptWork(gitOf(probe.env, probe.marker), dataDir, probe, signal)
+      return pushKeptWork(await gitOf(probe), dataDir, probe, signal)
     case 'session.pack':
-      return packSession(gitOf(probe.env), probe, signal)
+      return packSession(await gitOf(probe), probe, signal)
     case 'session.unpack':
       return unpackSession(probe, signal)
     case 'branch.remove':
-      return removeBranch(gitOf(probe.env), probe, signal)
+      return removeBranch(await gitOf(probe), probe, signal)
     case 'state.remove':
       return { kind: 'state.remove', files: await removeStates(dataDir, env, drivers, probe) }
     case 'things.find':
-      return { kind: 'things.find', things: await findThings(dataDir, { drivers, env }) }
+      return {
+        kind: 'things.find',
+        things: await findThings(dataDir, { drivers, envs: envsOf(probe) }),
+      }
     case 'things.remove': {
-      const refusals = await removeThings(probe.things, { dataDir, git, drivers, signal })
+      const refusals = await removeThings(probe.things, {
+        ...{ dataDir, git, drivers, signal },
+        envs: envsOf(probe),
+      })
       return { kind: 'things.remove', refusals }
     }
     case 'planner':
-      return runPlanner(probe, { dataDir, env, git, drivers, clock, signal })
+      return runPlanner(probe, {
+        ...{ dataDir, env, drivers, clock, signal },
+        git: createGit({ env, marker: probe.marker }),
+      })
     default:
       return assertNever(probe)
   }

@@ -43,6 +43,7 @@ export function makeSpec(sample: Sample, changes: Record<string, unknown> = {}):
     prompt: 'Be kind.',
     task: 'run',
     parked: null,
+    kept: [],
     resume: null,
     ...changes,
   })

@@ -158,6 +158,27 @@ describe('parking a session', () => {
   })
 })
 
+it('a parking that cannot be leaves no kept file, and one that was cut leaves none to the next run', async () => {
+  const harness = await working()
+  await rm(sample.remote, { recursive: true })
+  const driver = harness.driver
+  driver.state = {
+    ...(driver.state ?? scene.driver().state),
+    capture: () => Promise.reject(new Error('The disk is full.')),
+  } as NonNullable<typeof driver.state>
+  await harness.loop.park(scene.order())
+  await harness.untilItem('refused')
+  expect(await readdir(scene.keptDir)).toEqual([])
+  await harness.loop.release()
+  const keptDir = join(sample.dataDir, 'kept', sample.plan().session)
+  await writeFiles(keptDir, {
+    'state-0123456789abcdef.sealed': 'named',
+    'bundle-0123456789abcdef.sealed': 'of a parking that was cut',
+  })
+  await scene.open({ kept: ['state-0123456789abcdef.sealed'] }).ready()
+  expect(await readdir(keptDir)).toEqual(['state-0123456789abcdef.sealed'])
+})
+
 describe('parking without a push', () => {
   const goneRemote = () => rm(sample.remote, { recursive: true })
 

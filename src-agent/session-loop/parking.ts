@@ -81,6 +81,10 @@ export class Parking {
         aside: [...(snapshot?.aside ?? [])],
         snapshot: snapshot === null ? null : snapshotFacts(snapshot),
       }
+    } catch (error) {
+      const { keptDir, kept } = this.#order
+      await removeOtherFiles(keptDir, kept).catch(() => undefined)
+      throw error
     } finally {
       await this.#files.end()
     }
@@ -243,6 +247,14 @@ export class Parking {
     const found = await this.#driver.find({ path: spec.runtimePath, env })
     return found.version ?? 'unknown'
   }
+}
+
+/** What a parking that was cut left among the kept files; what stays harms nobody. */
+export async function removeCutParking({ spec, dataDir }: LoopContext): Promise<void> {
+  const names = [...spec.kept, ...(spec.parked?.work.files.map(({ name }) => name) ?? [])]
+  const keptDir = join(dataDir, 'kept', spec.session)
+  const kept = names.map((name) => ({ name }))
+  await removeOtherFiles(keptDir, kept).catch(() => undefined)
 }
 
 function snapshotInWords(snapshot: Snapshot | null): string {

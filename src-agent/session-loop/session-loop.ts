@@ -13,7 +13,7 @@ import { type ContextOptions, createContext, type LoopContext, timed } from './c
 import { Conversation, type RuntimeLoss } from './conversation.ts'
 import { CrashLimit } from './crash-limit.ts'
 import { isWorkspaceThere } from './missing-workspace.ts'
-import { Parking, type ParkOrder } from './parking.ts'
+import { Parking, type ParkOrder, removeCutParking } from './parking.ts'
 import { prepareWorkspace, replaceWorkspace } from './prepare.ts'
 import { restoreConversation, tellOtherVersion } from './restored-conversation.ts'
 
@@ -237,6 +237,7 @@ export class SessionLoop {
     const { signal } = this.#aborter
     this.#phase = 'preparing'
     try {
+      await removeCutParking(this.#context)
       const executable = this.#driver.find({ path: spec.runtimePath, env }).then(executableOf)
       // Without a runtime no workspace is needed; it is awaited all the same, so that nothing goes on behind the end.
       executable.catch(() => this.#aborter.abort())

@@ -28,14 +28,16 @@ async function collect(
   { ports, fleet }: CallContext,
   remove: boolean,
 ): Promise<Result<Leftover[]>> {
-  const found = await fleet.ask({ kind: 'things.find' }, GC_PROBE_MS)
+  const projects = await ports.storage.rows({ table: 'project' })
+  const envs = projects.map(({ env }) => ({ ...env }))
+  const found = await fleet.ask({ kind: 'things.find', envs }, GC_PROBE_MS)
   if (!found.ok) return found
   const judged = judge(found.value.things, await known(ports))
   if (!remove || judged.length === 0) return accept(judged.map((each) => view(each, false)))
   // A mirror goes last: a workspace that borrows from it may go before it.
   const ordered = [...judged].sort((a, b) => rank(a) - rank(b))
   const things = ordered.map(({ thing }) => thing)
-  const removed = await fleet.ask({ kind: 'things.remove', things }, GC_PROBE_MS)
+  const removed = await fleet.ask({ kind: 'things.remove', things, envs }, GC_PROBE_MS)
   if (!removed.ok) return removed
   return accept(
     ordered.map((each, index) => {

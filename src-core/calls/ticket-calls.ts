@@ -20,6 +20,7 @@ import {
   addTicket,
   checkTicketDeletion,
   editTicket,
+  isTicketOver,
   startTicket,
   ticketBranch,
 } from '../decide/tickets.ts'
@@ -84,7 +85,7 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
           if (!decision.ok) return decision
           const answer = orGone('project', joins.ticket(decision.value.answer))
           if (!answer.ok) return answer
-          const isOver = change.status === 'Cancelled' || change.status === 'Done'
+          const isOver = change.status !== undefined && isTicketOver(change.status)
           const withdrawn = isOver ? await withdrawWhatIsOpen(read, ticket, now) : []
           return accept({
             change: joinChanges(decision.value.change, ...withdrawn),

@@ -137,7 +137,8 @@ export function close(draft: SessionDraft): void {
   withdrawRequests(draft, draft.openRequests, 'the session is finished')
   withdrawQuestions(draft, draft.questions, 'the session is finished')
   draft.move('finished', draft.session.pushedCommit === null ? NOTHING_PUSHED : '')
-  if (draft.session.parked !== null) removeKept(draft, null)
+  // Also what a parking that was cut may have left.
+  removeKept(draft, null)
   draft.set({ pending: null, queuedAt: null, workspace: null, turnStartedAt: null })
   draft.set({ parked: null, wakes: false })
   draft.ticketStatus('Done')

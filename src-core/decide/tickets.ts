@@ -1,6 +1,6 @@
 import type { GivenStatus } from '../../src-shared/contract.ts'
 import { InputId, type Instant, SessionId, TicketId, TicketKey } from '../../src-shared/ids.ts'
-import type { Stage } from '../../src-shared/records.ts'
+import type { Stage, TicketStatus } from '../../src-shared/records.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import { ticketText } from '../sessions/prompt.ts'
@@ -190,6 +190,11 @@ export function bringBack(draft: SessionDraft, now: Instant): void {
   draft.ticketStatus('In progress')
 }
 
+/** Nobody has anything to do for it any more. */
+export function isTicketOver(status: TicketStatus): boolean {
+  return status === 'Done' || status === 'Cancelled'
+}
+
 export type TicketEdit = {
   title?: string | undefined
   body?: string | undefined
@@ -233,8 +238,8 @@ export function editTicket(
     change: changeOf({
       puts: [
         { table: 'ticket', row },
-        // Who follows the records has the title with each session.
-        ...(row.title === ticket.title
+        // Who follows the records has this of it with each session.
+        ...(row.title === ticket.title && isTicketOver(row.status) === isTicketOver(ticket.status)
           ? []
           : sessions.map((session) => ({ table: 'session' as const, row: session }))),
       ],
@@ -293,13 +298,11 @@ export function deleteTicket(
         ...state.sessions.map(({ id }) => ({ table: 'session' as const, id })),
         { table: 'ticket', id: state.ticket.id },
       ],
-      outbox: state.sessions
-        .filter(({ parked }) => parked !== null)
-        .map(({ id }) => ({
-          id: `kept ${id}`,
-          effect: KEPT_REMOVE,
-          data: { session: id, names: null },
-        })),
+      outbox: state.sessions.map(({ id }) => ({
+        id: `kept ${id}`,
+        effect: KEPT_REMOVE,
+        data: { session: id, names: null },
+      })),
       outboxDone: [outboxId],
     }),
   })

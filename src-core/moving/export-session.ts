@@ -14,6 +14,7 @@ import type { CorePorts } from '../ports.ts'
 import { viewRepo } from '../project/views.ts'
 import { loadFacts } from '../sessions/session-facts.ts'
 import type { SessionWaits } from '../sessions/session-waits.ts'
+import { packMarker } from '../sessions/unheld-markers.ts'
 import type { Storage } from '../storage/port.ts'
 import type { KeptWork, StoredRow } from '../storage/rows.ts'
 import { EXPORT_FILES, EXPORT_VERSION, ExportedRows } from './exported.ts'
@@ -56,6 +57,7 @@ export async function exportSession(
         kind: 'session.pack',
         ...{ folder, file, passphrase, work: parked.work, key: await ports.key() },
         ...{ keptDir: ports.paths.kept(id), repo: project.repo, baseBranch: project.branch },
+        marker: packMarker(session.id),
         ...{ branch: session.branch, mirrorDir: ports.paths.mirror(project.id) },
         env: { ...project.env },
       },

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
+import { CommandId } from '../../src-shared/ids.ts'
+import { unheldMarkers } from '../sessions/unheld-markers.ts'
 import { answerProbe, type ProbeAnswer } from '../testing/fake-agent.ts'
 import { refusalOf, startTestCore } from '../testing/test-core.ts'
-import { keptAway } from '../testing/walks.ts'
+import { until } from '../testing/until.ts'
+import { keptAway, parked } from '../testing/walks.ts'
 
 type Asked = Parameters<ProbeAnswer>[0]
 
@@ -57,4 +60,48 @@ test('a branch that holds the only copy of its work keeps everything where it is
   const { branch, state } = await client.sessions.show({ ref: ticket.key })
   expect(state).toBe('parked')
   expect((await remove({ forceBranch: branch })).removed.remoteBranch).toBe('none')
+})
+
+test('what an agent left of Ballet’s own git for its sessions is ended before anything is removed', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket } = await parked(core)
+  const { id } = await core.client.sessions.show({ ref: ticket.key })
+  const asked: Asked[] = []
+  core.launcher.answer = (probe) => {
+    asked.push(probe)
+    return answerProbe(probe)
+  }
+  await core.client.tickets.delete({ ref: ticket.key })
+  const [reap, remove] = asked
+  const markers = unheldMarkers(id)
+  expect(new Set(markers.map(({ nonce }) => nonce)).size).toBe(2)
+  expect(reap).toMatchObject({ kind: 'reap', markers })
+  expect(remove).toMatchObject({ kind: 'workspace.remove', marker: markers[0] })
+})
+
+test('the report of a deletion that was cut counts all that is gone', async () => {
+  const first = await startTestCore({ agents: 1 })
+  const { ticket } = await parked(first)
+  const commandId = CommandId.parse('01930000-0000-7000-8000-0000000000c1')
+  const branch = 'branch.remove' as const
+  let isCut = true
+  first.launcher.answer = (probe) => {
+    if (probe.kind === 'state.remove' && isCut) return undefined
+    return probe.kind === branch ? { kind: branch, commit: 'e'.repeat(40) } : answerProbe(probe)
+  }
+  const wanted = { ref: ticket.key, remoteBranch: true, commandId }
+  first.client.tickets.delete(wanted).catch(() => undefined)
+  await until('its last step', () =>
+    first.launcher
+      .agent('agent-1')
+      .heard('probe')
+      .some(({ probe }) => probe.kind === 'state.remove'),
+  )
+  isCut = false
+  const second = await first.restart()
+  // The branch is not there any more, and neither is the workspace.
+  const { removed } = await second.client.tickets.delete(wanted)
+  expect(removed).toMatchObject({
+    ...{ sessions: 1, workspaces: 1, runtimeFiles: 1, remoteBranch: 'removed' },
+  })
 })

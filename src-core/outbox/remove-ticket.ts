@@ -1,5 +1,5 @@
 import { CommandId, TicketId } from '../../src-shared/ids.ts'
-import { DeletedTicket, type DeletionReport } from '../../src-shared/moving.ts'
+import { DeletedTicket, DeletionReport } from '../../src-shared/moving.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { RuntimeName } from '../../src-shared/runtimes.ts'
 import { receiptOf } from '../commit/committer.ts'
@@ -9,6 +9,7 @@ import { isKeptOnly } from '../decide/kept-work.ts'
 import { checkTicketDeletion, deleteTicket } from '../decide/tickets.ts'
 import { PUSH_PROBE_MS, REAP_PROBE_MS, REMOVE_PROBE_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
+import { pushMarker, unheldMarkers } from '../sessions/unheld-markers.ts'
 import type { OutboxEntry } from '../storage/port.ts'
 import type { ProjectRow, SessionRow, StoredRow } from '../storage/rows.ts'
 import type { EffectParts } from './effects.ts'
@@ -28,25 +29,25 @@ export async function removeTicket(
     force: entry.data.force === true,
   }
   const sessions = await storage.rows({ table: 'session', where: { ticketId: id } })
-  const report = reportOf(sessions)
   // Everything that may be refused comes before anything that is removed.
   const may = await checkWork(parts, sessions, wanted)
   if (!may.ok) return giveUp(parts, entry, may)
-  for (const session of sessions) {
-    const emptied = await removeWorkspace(parts, session, wanted.force)
-    if (!emptied.ok) return giveUp(parts, entry, emptied)
-    if (emptied.value) report.workspaces += 1
-  }
-  const ended = await endPlanner(parts, id)
+  const progress = await progressOf(parts, entry, sessions)
+  const { report } = progress
+  const ended = await endGitAndPlanner(parts, id, sessions)
   if (!ended.ok) return giveUp(parts, entry, ended)
+  for (const session of sessions) {
+    const emptied = await removeWorkspace(parts, session, wanted.force, progress)
+    if (!emptied.ok) return giveUp(parts, entry, emptied)
+  }
   if (wanted.remoteBranch) {
     const branch = await removeBranch(parts, sessions, { look: false, force: wanted.force })
     if (!branch.ok) return giveUp(parts, entry, branch)
-    report.remoteBranch = branch.value
+    if (report.remoteBranch !== 'removed') report.remoteBranch = branch.value
+    await remember(parts, progress)
   }
-  const states = await removeStates(parts, sessions)
+  const states = await removeStates(parts, sessions, progress)
   if (!states.ok) return giveUp(parts, entry, states)
-  report.runtimeFiles = states.value
   const { command } = entry.data
   const removed = await parts.committer.transact<DeletedTicket>(
     async (read) => {
@@ -95,6 +96,39 @@ export async function removeTicket(
   )
   return removed.ok ? removed : giveUp(parts, entry, removed)
 }
+
+/** What is removed by now, kept with the entry, so that an attempt after this one goes on counting. */
+type Progress = {
+  report: DeletionReport
+  /** Another attempt was made before this one. */
+  isAgain: boolean
+  entry: OutboxEntry
+}
+
+async function progressOf(
+  parts: EffectParts,
+  entry: OutboxEntry,
+  sessions: readonly StoredRow<'session'>[],
+): Promise<Progress> {
+  const pending = await parts.ports.storage.pendingOutbox()
+  const data = pending.find(({ id }) => id === entry.id)?.data ?? entry.data
+  const earlier = DeletionReport.safeParse(data.removed)
+  if (earlier.success) return { report: earlier.data, isAgain: true, entry }
+  const progress = { report: reportOf(sessions), isAgain: false, entry }
+  await remember(parts, progress)
+  return progress
+}
+
+async function remember({ committer }: EffectParts, progress: Progress): Promise<void> {
+  await committer.transact(async () =>
+    accept({ change: changeOf({ outbox: [entryWith(progress)] }), answer: null }),
+  )
+}
+
+const entryWith = ({ entry, report }: Progress): OutboxEntry => ({
+  ...entry,
+  data: { ...entry.data, removed: { ...report } },
+})
 
 /** As far as it is known before anything is removed. */
 function reportOf(sessions: readonly StoredRow<'session'>[]): DeletionReport {
@@ -145,9 +179,13 @@ async function removeBranch(
   const project = session && (await ports.storage.row('project', session.projectId))
   if (session === undefined || project === undefined) return accept('none')
   const { repo, env } = project
-  const mirrorDir = ports.paths.mirror(project.id)
   const found = await fleet.ask(
-    { kind: 'branch.remove', repo, branch: session.branch, mirrorDir, env: { ...env }, ...how },
+    {
+      kind: 'branch.remove',
+      ...{ repo, branch: session.branch, env: { ...env }, ...how },
+      mirrorDir: ports.paths.mirror(project.id),
+      marker: pushMarker(session.id),
+    },
     PUSH_PROBE_MS,
   )
   return found.ok ? accept(found.value.commit === null ? 'none' : 'removed') : found
@@ -155,10 +193,11 @@ async function removeBranch(
 
 /** What runtimes keep of the conversations, as far as they ran in this data folder. */
 async function removeStates(
-  { ports, fleet }: EffectParts,
+  parts: EffectParts,
   sessions: readonly SessionRow[],
-): Promise<Result<number>> {
-  let files = 0
+  progress: Progress,
+): Promise<Result<unknown>> {
+  const { ports, fleet } = parts
   for (const session of sessions) {
     const project: ProjectRow | undefined = await ports.storage.row('project', session.projectId)
     const env = { ...project?.env }
@@ -171,10 +210,11 @@ async function removeStates(
         REMOVE_PROBE_MS,
       )
       if (!found.ok) return found
-      files += found.value.files
+      progress.report.runtimeFiles += found.value.files
+      await remember(parts, progress)
     }
   }
-  return accept(files)
+  return accept(undefined)
 }
 
 /** All that it ever had, by the runtime that keeps them. */
@@ -186,17 +226,22 @@ function conversationsOf(session: SessionRow): Map<RuntimeName, string[]> {
   return all
 }
 
-/** Ends what the planner still runs for the ticket; with its questions goes what knows of it. */
-async function endPlanner(
+/**
+ * Ends what the planner still runs for the ticket, and Ballet's own git that an agent left: with the rows goes what
+ * knows of it.
+ */
+async function endGitAndPlanner(
   { ports, fleet }: EffectParts,
   ticketId: TicketId,
+  sessions: readonly SessionRow[],
 ): Promise<Result<unknown>> {
   const rows = await ports.storage.rows({
     table: 'question',
     where: { ticketId, planner: ['runs', 'left'] },
   })
-  if (rows.length === 0) return accept(undefined)
-  const markers = rows.map(({ sessionId, nonce }) => ({ session: sessionId, nonce }))
+  const planned = rows.map(({ sessionId, nonce }) => ({ session: sessionId, nonce }))
+  const markers = [...planned, ...sessions.flatMap(({ id }) => unheldMarkers(id))]
+  if (markers.length === 0) return accept(undefined)
   return fleet.ask({ kind: 'reap', markers }, REAP_PROBE_MS)
 }
 
@@ -204,7 +249,8 @@ async function removeWorkspace(
   { ports, committer, fleet, reaping }: EffectParts,
   session: SessionRow,
   force: boolean,
-): Promise<Result<boolean>> {
+  progress: Progress,
+): Promise<Result<unknown>> {
   const live = checkTicketDeletion({
     ticket: await ticketOf(ports, session),
     sessions: [session],
@@ -221,7 +267,7 @@ async function removeWorkspace(
       'Try again; what is wrong tells: ballet doctor',
     )
   }
-  if (session.workspace === null) return accept(false)
+  if (session.workspace === null) return accept(undefined)
   const project = await ports.storage.row('project', session.projectId)
   if (project === undefined) return refuse('project.not-found', 'The project is gone already.')
   const found = await fleet.ask(
@@ -232,20 +278,21 @@ async function removeWorkspace(
       branch: session.branch,
       pushedCommit: session.pushedCommit,
       env: { ...project.env },
+      marker: pushMarker(session.id),
       force,
     },
     REMOVE_PROBE_MS,
   )
   if (!found.ok) return found
+  // What is not there any more went with the attempt before.
+  if (found.value.removed || progress.isAgain) progress.report.workspaces += 1
   await committer.transact(async (read) => {
     const row = await read.row('session', session.id)
     if (row === undefined) return accept({ change: null, answer: null })
-    return accept({
-      change: changeOf({ puts: [{ table: 'session', row: { ...row, workspace: null } }] }),
-      answer: null,
-    })
+    const puts = [{ table: 'session' as const, row: { ...row, workspace: null } }]
+    return accept({ change: changeOf({ puts, outbox: [entryWith(progress)] }), answer: null })
   })
-  return accept(found.value.removed)
+  return accept(undefined)
 }
 
 async function ticketOf({ storage }: CorePorts, session: SessionRow) {

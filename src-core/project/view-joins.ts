@@ -1,6 +1,7 @@
 import type { Assumption, Question } from '../../src-shared/questions.ts'
 import type { Input, Project, Request, Session, Ticket } from '../../src-shared/records.ts'
 import type { RowCache } from '../commit/row-cache.ts'
+import { isTicketOver } from '../decide/tickets.ts'
 import type { LiveIndex } from '../sessions/live-index.ts'
 import type {
   AssumptionRow,
@@ -60,7 +61,7 @@ export class ViewJoins {
   /** A session whose ticket is at hand, also before they are stored. */
   sessionOf(
     row: SessionRow,
-    ticket: Pick<TicketRow, 'key' | 'title'>,
+    ticket: Pick<TicketRow, 'key' | 'title' | 'status'>,
     lastSeq: number,
     counts: Pick<SessionJoin, 'queuedInputs' | 'openRequests' | 'openQuestions'>,
   ): Session | undefined {
@@ -69,6 +70,7 @@ export class ViewJoins {
     return viewSession(row, {
       ticketKey: ticket.key,
       title: ticket.title,
+      ticketOver: isTicketOver(ticket.status),
       projectName: project.name,
       ...counts,
       lastSeq,

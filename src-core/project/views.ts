@@ -64,6 +64,7 @@ export function viewTicket(row: TicketRow, projectName: string): Ticket {
 export type SessionJoin = {
   ticketKey: TicketKey
   title: string
+  ticketOver?: boolean
   projectName: string
   queuedInputs: number
   openRequests: number
@@ -93,6 +94,7 @@ export function viewSession(row: SessionRow, join: SessionJoin): Session {
     branch: row.branch,
     ...(row.pushedCommit === null ? {} : { pushedCommit: row.pushedCommit }),
     ...(row.pending === null ? {} : { pending: row.pending }),
+    ...(join.ticketOver === true ? { ticketOver: true } : {}),
     workspace: row.workspace,
     window: row.window,
     parkAt: row.parkAt,

@@ -11,9 +11,9 @@ import type { Fleet } from '../fleet/fleet.ts'
 import { PUSH_PROBE_MS, REMOVE_PROBE_MS, RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import type { SessionRow } from '../storage/rows.ts'
-import { pushMarker } from './push-marker.ts'
 import type { Reaping } from './reaping.ts'
 import { loadFacts } from './session-facts.ts'
+import { pushMarker } from './unheld-markers.ts'
 
 type Parts = {
   committer: Committer
@@ -145,6 +145,7 @@ export class Finishing {
         kind: 'workspace.remove',
         // What was restored holds nothing but what is kept and pushed.
         ...{ repo, branch, workspaceDir, env, pushedCommit: commit, force: isKept },
+        marker: plan.marker,
       },
       REMOVE_PROBE_MS,
     )

@@ -105,3 +105,31 @@ test('an agent that dies before it removed the workspace leaves that to another 
   await until('the start', () => core.launcher.holders(ticket.key).length === 2)
   expect(core.launcher.holders(ticket.key)[1]?.spec().parked).not.toBeNull()
 })
+
+test.each(['Cancelled', 'Done'] as const)(
+  'a parked session of a ticket that is %s waits for nobody; what is kept of it stays',
+  async (status) => {
+    const core = await startTestCore({ agents: 1 })
+    const { client } = core
+    const { ticket, agent } = await keptAway(core)
+    const kinds = async () => (await client.inbox.list()).map(({ kind }) => kind)
+    expect(await kinds()).toEqual(['waiting'])
+    const { cursor } = await client.records.follow({ waitMs: 0 })
+    await client.tickets.edit({ ref: ticket.key, status })
+    expect(await kinds()).toEqual([])
+    // Who follows the records sees it of the session too.
+    const { changes } = await client.records.follow({ cursor, waitMs: 0 })
+    expect(changes).toContainEqual(
+      expect.objectContaining({
+        record: 'session',
+        value: expect.objectContaining({ state: 'parked', ticketOver: true }),
+      }),
+    )
+    await client.tickets.edit({ ref: ticket.key, status: 'Ready' })
+    expect(await kinds()).toEqual(['waiting'])
+    await client.tickets.edit({ ref: ticket.key, status })
+    await client.tickets.start({ ref: ticket.key })
+    await until('another start', () => agent.heard('session.start').length === 2)
+    expect(agent.spec().parked).not.toBeNull()
+  },
+)

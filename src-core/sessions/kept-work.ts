@@ -12,9 +12,9 @@ import {
 } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import type { SessionRow } from '../storage/rows.ts'
-import { pushMarker } from './push-marker.ts'
 import type { Reaping } from './reaping.ts'
 import { loadFacts } from './session-facts.ts'
+import { pushMarker } from './unheld-markers.ts'
 
 type Parts = {
   committer: Committer
@@ -142,6 +142,7 @@ export class KeptWorkKeeper {
       {
         kind: 'workspace.remove',
         ...{ workspaceDir, repo, branch, pushedCommit, env: { ...env }, force: true },
+        marker: pushMarker(id),
       },
       REMOVE_PROBE_MS,
     )

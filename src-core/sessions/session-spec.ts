@@ -65,6 +65,7 @@ export function buildSpec(
     prompt: sessionPrompt(texts.skill, { project, stage: session.stage, hasTools }),
     task: session.state === 'parking' ? 'park' : 'run',
     parked: key === null ? null : parkedOf(session, key, paths),
+    kept: session.parked?.work.files.map(({ name }) => name) ?? [],
     // One that was moved here ran under leases of another host.
     resume:
       lease.token === 1 && session.parked === null

@@ -44,6 +44,7 @@ export type Commit = {
   timeline: readonly TimelineAppend[]
   advance?: LeaseAdvance
   domain: readonly DomainEvent[]
+  /** One whose id is there already keeps its place and gets this data. */
   outbox: readonly OutboxEntry[]
   outboxDone: readonly string[]
 }

@@ -12,6 +12,8 @@ import { locateTranscript, slugOf } from './transcript.ts'
  * (`tool-results/`) and the transcripts of subagents. Nothing else of the configuration folder belongs to it.
  */
 const FOLDERS = ['tool-results', 'subagents']
+/** Beside `projects`, by the conversation: no resume needs them, and they go with it. */
+const BESIDE = ['file-history', 'session-env']
 /** Names are as long as this in every version. */
 const CUT_SLUG = 180
 /** The folder stands in one of the first rows. */
@@ -93,6 +95,9 @@ export async function removeState(conversation: string, place: RuntimePlace): Pr
     const inside: StateFile[] = []
     await addFiles(join(folder, id), id, inside)
     const transcript = join(folder, `${id}.jsonl`)
+    const isOurs = inside.length > 0 || (await isFile(transcript))
+    // The transcript proves that the others are of the same conversation: it goes last.
+    if (isOurs) count += await removeBeside(id, place)
     const isThere = await rm(transcript).then(
       () => true,
       (error: unknown) => {
@@ -105,6 +110,26 @@ export async function removeState(conversation: string, place: RuntimePlace): Pr
     count += inside.length + (isThere ? 1 : 0)
   }
   return count
+}
+
+async function removeBeside(id: string, { env }: RuntimePlace): Promise<number> {
+  const found: StateFile[] = []
+  for (const name of BESIDE) {
+    const folder = join(configFolder(launchEnvironment(env)), name, id)
+    await addFiles(folder, id, found)
+    await rm(folder, { recursive: true, force: true })
+  }
+  return found.length
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (info) => info.isFile(),
+    (error: unknown) => {
+      if (error instanceof Error && 'code' in error && isNotThere(error.code)) return false
+      throw error
+    },
+  )
 }
 
 /** The conversations that say in their transcripts that they ran below the folder. */

@@ -156,11 +156,11 @@ function writeStreams(sql: Statements, commit: Commit, change: number): void {
   }
   for (const id of commit.outboxDone) sql.run('DELETE FROM outbox WHERE id = ?', [id])
   for (const { id, effect, data } of commit.outbox) {
-    sql.run('INSERT INTO outbox (id, effect, data) VALUES (?, ?, ?)', [
-      id,
-      effect,
-      JSON.stringify(data),
-    ])
+    sql.run(
+      `INSERT INTO outbox (id, effect, data) VALUES (?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET effect = excluded.effect, data = excluded.data`,
+      [id, effect, JSON.stringify(data)],
+    )
   }
 }
 
