@@ -27,7 +27,15 @@ export const ROOMS = {
   'src-agent': {
     rooms: SHARED,
     node: true,
-    packages: ['zod', 'uuid', 'tar-stream', 'picomatch', '@modelcontextprotocol/sdk'],
+    packages: [
+      'zod',
+      'uuid',
+      'tar-stream',
+      'picomatch',
+      'diff',
+      '@modelcontextprotocol/sdk',
+      '@agentclientprotocol/sdk',
+    ],
     computed: {
       'runtimes/claude-code/testing/real-runtime.ts':
         'the scripted model server, for tests with the real runtime',

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ACP_PRESETS } from '../../../src-shared/runtimes.ts'
+import { openMcpServer } from '../../mcp/http-server.ts'
 import { deliveryOf, Scene, scripted, startModel } from '../claude-code/testing/real-runtime.ts'
 import type { DriverSpec } from '../driver.ts'
 import { createAcpDriver } from './index.ts'
@@ -139,8 +140,16 @@ describe('the real opencode over the Agent Client Protocol', () => {
     ).rejects.toMatchObject({ code: 'runtime.conversation-lost' })
   })
 
-  it('asks, is denied and allowed, and tells what the model provider refuses', async () => {
-    const session = await driver.start({ ...spec, permission: 'ask' }, scene.onSignal)
+  it('asks but for Ballet’s tools, is denied and allowed, and tells what the model provider refuses', async () => {
+    const calls: string[] = []
+    const server = await openMcpServer(async (name) => {
+      calls.push(name)
+      return { isError: false, text: 'Noted.' }
+    })
+    const session = await driver.start(
+      { ...spec, permission: 'ask', mcpServers: [server] },
+      scene.onSignal,
+    )
     const request = (n: number) =>
       scene.waitFor('a request', () => {
         const all = scene.signals.flatMap((signal) =>
@@ -154,10 +163,16 @@ describe('the real opencode over the Agent Client Protocol', () => {
       tool: 'write',
       input: { filePath: join(scene.cwd, name), content: 'x\n' },
     })
-    await session.send(deliveryOf(scripted('Write.', [write('a'), write('b'), { text: 'Done.' }])))
+    const progress = { tool: 'ballet_report_progress', input: { summary: 'Begun.' } }
+    await session.send(
+      deliveryOf(scripted('Write.', [progress, write('a'), write('b'), { text: 'Done.' }])),
+    )
     await session.answerRequest(await request(1), { outcome: 'allow-for-session' })
     await scene.waitForSignal('turn.ended', 1)
-    expect(scene.told()).toContain('request edit a')
+    expect(calls).toEqual(['report_progress'])
+    expect(scene.told()).toContain('call mcp mcp__ballet__report_progress: ballet: report progress')
+    expect(scene.told()).toContain('result ok: Noted.')
+    expect(scene.told().filter((line) => line.startsWith('request'))).toEqual(['request edit a'])
     expect(['a', 'b'].map((name) => existsSync(join(scene.cwd, name)))).toEqual([true, true])
     await session.send(
       deliveryOf(
@@ -174,6 +189,7 @@ describe('the real opencode over the Agent Client Protocol', () => {
       hint: expect.stringContaining('opencode auth login'),
     })
     await session.stop()
+    await server.close()
   })
 
   it('refuses a model that it does not have, and leaves nothing', async () => {

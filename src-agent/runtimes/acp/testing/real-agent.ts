@@ -5,8 +5,9 @@ import type { Scene } from '../../claude-code/testing/real-runtime.ts'
 import type { DriverSpec } from '../../driver.ts'
 
 /** The opencode that the tests' own set-up installs. */
-export const OPENCODE = fileURLToPath(
-  new URL('../../../../e2e/runtimes/node_modules/.bin/opencode', import.meta.url),
+export const OPENCODE = join(
+  fileURLToPath(new URL('../../../../e2e/runtimes/node_modules/.bin', import.meta.url)),
+  'opencode',
 )
 
 /** A session of the real opencode with the scripted model, in folders of its own. */
