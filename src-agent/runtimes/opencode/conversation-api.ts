@@ -9,6 +9,8 @@ import { PermissionPrompt, SessionInfo, type Status, StoredMessage } from './wir
 
 /** How long a server of MCP may take to answer, before the runtime goes on without it. */
 const MCP_LIMIT_MS = 5_000
+/** The first call for a folder makes the server read its configuration and load what that names. */
+const FIRST_LIMIT_MS = 60_000
 const ABORT_LIMIT_MS = 2_000
 
 const McpStatus = z.record(
@@ -106,7 +108,8 @@ export class ConversationApi {
 
   /** The names of the servers of MCP in the user's own configuration; starts them. */
   async servers(): Promise<string[]> {
-    const status = await this.client.ask({ method: 'GET', path: '/mcp' }, McpStatus)
+    const call = { method: 'GET', path: '/mcp', limitMs: FIRST_LIMIT_MS } as const
+    const status = await this.client.ask(call, McpStatus)
     return Object.keys(status)
   }
 

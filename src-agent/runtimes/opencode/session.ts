@@ -10,10 +10,10 @@ import type { ConversationApi } from './conversation-api.ts'
 import { deliveryOf } from './handed-over.ts'
 import { type Model, notWritten } from './message.ts'
 import type { Normalizer } from './normalize.ts'
-import { PermissionRequests, replyTo, requestSignal } from './permission-requests.ts'
+import { PermissionDesk } from './permission-desk.ts'
 import type { Grants } from './permission-rules.ts'
 import type { OpencodeServer } from './server.ts'
-import type { DecodedEvent, PermissionPrompt, RuntimeEvent } from './wire.ts'
+import type { DecodedEvent, RuntimeEvent } from './wire.ts'
 
 export type SessionOptions = {
   conversation: string
@@ -53,7 +53,7 @@ export class OpencodeSession implements RuntimeSession {
   readonly #options: SessionOptions
   readonly #api: ConversationApi
   readonly #normalizer: Normalizer
-  readonly #requests = new PermissionRequests()
+  readonly #desk: PermissionDesk
   readonly #tools: TurnTools
   readonly #ended: Promise<void>
   #stopping: Promise<void> | null = null
@@ -69,6 +69,17 @@ export class OpencodeSession implements RuntimeSession {
     this.conversation = options.conversation
     this.version = options.version
     this.#tools = new TurnTools(options.marker)
+    const { api, normalizer, grants, now, newRequestId } = options
+    this.#desk = new PermissionDesk({
+      ...{ api, normalizer, grants, now, newRequestId },
+      emit: (signals) => this.#emit(signals),
+      onRefused: (why) =>
+        this.tell(
+          'error',
+          'runtime.not-written',
+          `opencode did not take what was allowed before: ${why}`,
+        ),
+    })
     this.#ended = options.server.process.exited.then(() => this.#exited())
     void this.#rememberHelpers()
   }
@@ -125,14 +136,8 @@ export class OpencodeSession implements RuntimeSession {
     await this.#sweeping
   }
 
-  async answerRequest(request: RequestId, answer: RequestAnswer): Promise<void> {
-    const open = this.#requests.take(request)
-    if (answer.outcome === 'allow-for-session') this.#options.grants.add(open.rules)
-    try {
-      await this.#api.reply(open.runtimeId, replyTo(answer))
-    } catch (error) {
-      throw notWritten(whyOf(error))
-    }
+  answerRequest(request: RequestId, answer: RequestAnswer): Promise<void> {
+    return this.#desk.answer(request, answer)
   }
 
   stop(): Promise<void> {
@@ -178,7 +183,7 @@ export class OpencodeSession implements RuntimeSession {
       this.#emit(this.#normalizer.catchUp(messages, busy, this.#options.now()))
     }
     for (const prompt of await this.#api.prompts()) {
-      if (this.#normalizer.turnRuns) this.#asked(prompt, this.#options.now())
+      if (this.#normalizer.turnRuns) this.#desk.asked(prompt)
     }
   }
 
@@ -197,15 +202,14 @@ export class OpencodeSession implements RuntimeSession {
   #event(event: RuntimeEvent, at: Instant): void {
     switch (event.type) {
       case 'permission.asked':
-        this.#asked(event.properties, at)
+        this.#desk.asked(event.properties)
         return
-      case 'permission.replied': {
-        const request = this.#requests.withdraw(event.properties.requestID)
-        if (request !== null) this.#emit([{ type: 'request.withdrawn', at, request }])
+      case 'permission.replied':
+        this.#desk.replied(event.properties.requestID)
         return
-      }
       default:
         this.#emit(this.#normalizer.event(event, at))
+        this.#desk.look()
         if (event.type === 'session.status') this.#watchRetry(event.properties, at)
         this.#watchEnd()
     }
@@ -214,7 +218,7 @@ export class OpencodeSession implements RuntimeSession {
   #emit(signals: readonly DriverSignal[]): void {
     for (const signal of signals) {
       if (signal.type === 'turn.started') clearTimeout(this.#beginTimer)
-      if (signal.type === 'turn.ended') this.#requests.clear()
+      if (signal.type === 'turn.ended') this.#desk.clear()
       this.#options.onSignal(signal)
       if (signal.type === 'turn.ended') this.#afterTurn()
     }
@@ -252,22 +256,6 @@ export class OpencodeSession implements RuntimeSession {
     } catch (error) {
       await this.giveUp(`did not say what became of a message (${whyOf(error)})`)
     }
-  }
-
-  #asked(prompt: PermissionPrompt, at: Instant): void {
-    const { newRequestId, grants } = this.#options
-    if (!this.#normalizer.owns(prompt.sessionID) || !this.#requests.isNew(prompt.id)) return
-    if (grants.allow(prompt)) {
-      void this.#api.reply(prompt.id, { reply: 'once' }).catch((error: unknown) => {
-        const text = `opencode did not take what was allowed before: ${whyOf(error)}`
-        this.tell('error', 'runtime.not-written', text)
-      })
-      return
-    }
-    const request = newRequestId()
-    const opened = requestSignal(prompt, { request, at, normalizer: this.#normalizer })
-    this.#requests.add({ id: request, runtimeId: prompt.id, rules: opened.request.rules })
-    this.#emit([opened])
   }
 
   /** A provider may say "try again tomorrow", and opencode would wait. */
@@ -367,6 +355,7 @@ export class OpencodeSession implements RuntimeSession {
     const { now, onSignal, marker, server, closeEvents } = this.#options
     clearTimeout(this.#beginTimer)
     clearTimeout(this.#settleTimer)
+    this.#desk.clear()
     closeEvents()
     const detail = await server.describeEnd()
     for (const signal of this.#normalizer.died(now(), detail, GO_ON_HINT)) onSignal(signal)
