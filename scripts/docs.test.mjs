@@ -15,6 +15,7 @@ const documents = [
   'docs/ARCHITECTURE.md',
   'docs/GLOSSARY.md',
   'docs/SCRIPTED-MODEL.md',
+  'docs/runtimes.md',
   ...decisions,
 ]
 
