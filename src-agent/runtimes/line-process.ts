@@ -25,6 +25,8 @@ export class LineProcess {
   readonly pid: number
   /** Resolves once, after its last line was handled. */
   readonly exited: Promise<Exit>
+  /** Resolves when it can print nothing more, which a program may bring about without ending. */
+  readonly outputEnded: Promise<void>
   readonly #child: ChildProcessWithoutNullStreams
   readonly #mask: SecretMask
   #stderr = ''
@@ -38,6 +40,7 @@ export class LineProcess {
     this.#child = child
     this.#mask = mask
     this.pid = child.pid ?? -1
+    this.outputEnded = new Promise((resolve) => child.stdout.once('close', () => resolve()))
     this.exited = this.#watch(child, onLine)
   }
 

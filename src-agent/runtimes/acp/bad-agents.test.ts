@@ -277,7 +277,7 @@ describe('an agent that misbehaves', () => {
     })
   })
 
-  it('that ends between turns is told, and no turn is', async () => {
+  it('that ends between turns is told of', async () => {
     const session = await begin(['--die-idle'])
     await session.send(deliveryOf(steps(chunk('Bye.'))))
     await fake.scene.waitForSignal('exited')
@@ -293,6 +293,15 @@ describe('an agent that misbehaves', () => {
     await fake.scene.waitForSignal('exited')
     expect(fake.scene.told()).toContain('turn.ended interrupted')
     expect(fake.scene.told().join('\n')).toContain('runtime.hung')
+  })
+
+  it('that closes its output and goes on is ended', async () => {
+    const session = await begin()
+    await session.send(deliveryOf(steps(chunk('Hm.'), { close: 1, deaf: true })))
+    await fake.scene.waitForSignal('exited')
+    expect(fake.scene.told().join('\n')).toMatch(/runtime.hung.*closed its connection/)
+    expect(fake.scene.told().at(-2)).toMatch(/^turn.ended killed/)
+    expect(await session.processes()).toEqual([])
   })
 
   it('whose turn fails says why, and takes the next message', async () => {

@@ -38,6 +38,8 @@ export class AgentConnection {
   readonly process: LineProcess
   /** How it ended, in words; resolves once, when everything that it wrote was dealt with. */
   readonly ended: Promise<string>
+  /** Resolves when one of the two directions is over, also while the agent still runs. */
+  readonly cut: Promise<void>
   readonly #connection: ClientConnection
   #handlers: StreamHandlers
 
@@ -51,6 +53,7 @@ export class AgentConnection {
     this.process = process
     this.#connection = connection
     this.#handlers = handlers
+    this.cut = Promise.race([process.outputEnded, connection.closed])
     this.ended = process.exited.then(async (exit) => {
       await stream.end()
       await connection.closed

@@ -15,7 +15,7 @@ export type Limits = {
 }
 
 export const LIMITS: Limits = {
-  initializeMs: 30_000,
+  initializeMs: 60_000,
   newMs: 60_000,
   loadMs: 120_000,
   answerMs: 10_000,

@@ -69,6 +69,9 @@ export class AcpSession implements RuntimeSession {
       onStrange: (strange) => this.strange(strange),
     })
     this.#ended = this.#connection.ended.then((detail) => this.#exited(detail))
+    void this.#connection.cut
+      .then(() => this.#connection.endedSoon())
+      .then(() => this.#giveUp('closed its connection'))
   }
 
   async processes(): Promise<ProcessIdentity[]> {
@@ -286,8 +289,8 @@ export class AcpSession implements RuntimeSession {
   async #sweepTools(): Promise<void> {
     const { tools, terminals } = this.#options
     try {
-      await terminals.releaseAll()
-      await tools.sweep(() => !this.#normalizer.turnRuns || this.#connection.gone)
+      const isOver = () => !this.#normalizer.turnRuns || this.#connection.gone
+      await Promise.all([terminals.releaseAll(), tools.sweep(isOver)])
     } catch (error) {
       this.#tellSurvivors(error)
     }

@@ -1,6 +1,6 @@
 // A scripted agent of the Agent Client Protocol. Its arguments say how it starts and what it can do; the last `!!` of a
 // prompt is followed by JSON: the steps of the turn, one after the other.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -47,6 +47,7 @@ async function run(steps, cancelled) {
       await Promise.race([cancelled, new Promise(() => undefined)])
       return { result: { stopReason: 'cancelled' } }
     }
+    if (step.close !== undefined) closeSync(step.close)
     if (step.deaf === true) await new Promise(() => undefined)
   }
   return { result: { stopReason: steps.at(-1)?.stop ?? 'end_turn' } }
