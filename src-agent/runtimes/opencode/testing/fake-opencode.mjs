@@ -1,0 +1,104 @@
+#!/usr/bin/env node
+// A server that speaks like `opencode serve` and misbehaves as FAKE says.
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { dirname, join } from 'node:path'
+
+const mode = process.env.FAKE ?? ''
+const port = Number(process.argv[process.argv.indexOf('--port') + 1])
+const password = process.env.OPENCODE_SERVER_PASSWORD
+if (mode === 'never-ready') setInterval(() => undefined, 1_000)
+else {
+  writeFileSync(join(dirname(process.env.OPENCODE_CONFIG), 'guard.done'), '')
+  start()
+}
+
+function start() {
+  const streams = new Set()
+  const record = []
+  const send = (type, properties) => {
+    const text = `data: ${JSON.stringify({ id: 'evt_1', type, properties })}\n\n`
+    for (const stream of streams) stream.write(text)
+  }
+  const session = { id: 'ses_fake1', directory: process.cwd(), time: {} }
+  const turn = (parts) => {
+    const user = { id: 'msg_1', sessionID: session.id, role: 'user', time: { created: Date.now() } }
+    const stored = parts.map((part, index) => ({
+      ...part,
+      ...{ id: `prt_${index}`, sessionID: session.id, messageID: 'msg_1' },
+    }))
+    record.push({ info: user, parts: stored })
+    send('message.updated', { sessionID: session.id, info: user })
+    for (const part of stored) send('message.part.updated', { part })
+    const answer = {
+      ...{ id: 'msg_2', sessionID: session.id, role: 'assistant', parentID: 'msg_1' },
+      time: { created: Date.now() },
+    }
+    send('message.updated', { sessionID: session.id, info: answer })
+    if (mode === 'odd') send('session.brewed', { sessionID: session.id })
+    const text = {
+      ...{ id: 'prt_9', sessionID: session.id, messageID: 'msg_2', type: 'text', text: 'Said.' },
+      time: { start: Date.now(), end: Date.now() },
+    }
+    const over = { ...answer, time: { ...answer.time, completed: Date.now() }, cost: 0.25 }
+    record.push({ info: over, parts: [text] })
+    if (mode === 'disconnect') {
+      // Half an event, and the rest never comes.
+      for (const stream of streams) stream.write('data: {"id":"evt_2","type":"message.part.upd')
+      for (const stream of streams) stream.socket.destroy()
+      return
+    }
+    send('message.part.updated', { part: text })
+    send('message.updated', { sessionID: session.id, info: over })
+    send('session.idle', { sessionID: session.id })
+    if (mode === 'dies') setTimeout(() => process.exit(3), 50)
+  }
+  const server = createServer((request, response) => {
+    const account = Buffer.from(`opencode:${password}`).toString('base64')
+    if (mode === 'unauthorized' || request.headers.authorization !== `Basic ${account}`) {
+      response.writeHead(401).end()
+      return
+    }
+    const [path] = request.url.split('?')
+    const answer = (value, status = 200) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(value))
+    }
+    if (path === '/event') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: {"type":"server.connected","properties":{}}\n\n')
+      streams.add(response)
+      response.on('close', () => streams.delete(response))
+      return
+    }
+    if (path === '/global/health') return answer({ version: '1.18.33' })
+    if (path === '/mcp' || path === '/session/status') return answer({})
+    if (path === '/permission') return answer([])
+    if (path === '/config/providers') return answer({ providers: [] })
+    if (path === '/session') return answer(session)
+    if (path === `/session/${session.id}`) return answer(session)
+    if (path === `/session/${session.id}/message`) return answer(record)
+    if (path.endsWith('/prompt_async')) {
+      let text = ''
+      request.on('data', (chunk) => {
+        text += chunk
+      })
+      request.on('end', () => {
+        response.writeHead(204).end()
+        turn(JSON.parse(text).parts)
+      })
+      return
+    }
+    if (path.startsWith('/session/')) {
+      return answer({ name: 'NotFoundError', data: { message: 'Session not found' } }, 404)
+    }
+    return answer(true)
+  })
+  server.on('error', (error) => {
+    console.error(`Failed to start server: ${error.code}`)
+    process.exit(1)
+  })
+  server.listen(port, '127.0.0.1', () => {
+    console.log(`opencode server listening on http://127.0.0.1:${port}`)
+  })
+}
