@@ -301,6 +301,23 @@ describe('parking what an earlier lease left', () => {
     expect((await readdir(scene.keptDir)).sort()).toEqual(kept.files.map(({ name }) => name).sort())
   })
 
+  it('keeps the conversation as it is now where the workspace was deleted after a resume', async () => {
+    const first = await park(await working())
+    const resumed = await scene.open(scene.resumed(first)).ready()
+    await scene.converse('all that was said, and more\n')
+    await rm(work, { recursive: true })
+    const second = await park(resumed, scene.order({ kept: first.files }))
+    const withoutState = ({ files }: ParkedWork) => files.filter(({ kind }) => kind !== 'state')
+    expect(withoutState(second)).toEqual(withoutState(first))
+    expect(second).toMatchObject({ commit: first.commit, snapshot: first.snapshot })
+    const again = await scene.open(scene.resumed(second)).ready()
+    expect(await readFile(scene.conversationFile(work), 'utf8')).toBe(
+      'all that was said, and more\n',
+    )
+    expect(await readFile(join(work, '.env'), 'utf8')).toBe('KEY=1\n')
+    await again.loop.release()
+  })
+
   it('parks what is on the remote when the workspace was deleted by hand', async () => {
     const first = await working()
     await first.loop.handOver(1_000, () => undefined)

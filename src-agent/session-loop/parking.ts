@@ -68,8 +68,7 @@ export class Parking {
     try {
       const snapshot = await this.step('snapshot', () => this.#snapshot(signal), snapshotInWords)
       const earlier = this.#context.spec.parked?.work
-      // Cut before it was restored: what was kept before is all there is.
-      if (snapshot === null && earlier !== undefined) return earlier
+      if (snapshot === null && earlier !== undefined) return await this.#keptBefore(earlier, signal)
       const pushed = await this.#push(snapshot, signal)
       const state = await this.#state(signal)
       return {
@@ -137,6 +136,22 @@ export class Parking {
     await this.#files.add('refs', snapshot.refsBundle)
     await this.#files.add('archive', snapshot.archive)
     return snapshot
+  }
+
+  /** There is no workspace: what was kept before is all there is of the work, but the conversation may have gone on. */
+  async #keptBefore(earlier: ParkedWork, signal: AbortSignal): Promise<ParkedWork> {
+    // Cut before it was restored.
+    if (this.#conversation.runtimeVersion === null) return earlier
+    for (const file of earlier.files) {
+      if (file.kind === 'state' || (await this.#files.reuse(file))) continue
+      throw new BalletError({
+        code: 'state.corrupt',
+        message: `The kept file ${file.name} is not there any more, or not what was stored.`,
+        hint: 'Put it back from a backup, then park again.',
+      })
+    }
+    const state = await this.#state(signal)
+    return { ...earlier, state, files: [...this.#files.files] }
   }
 
   /** Null: there is nothing to push. */
