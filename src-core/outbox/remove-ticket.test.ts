@@ -4,7 +4,7 @@ import { unheldMarkers } from '../sessions/unheld-markers.ts'
 import { answerProbe, type ProbeAnswer } from '../testing/fake-agent.ts'
 import { refusalOf, startTestCore } from '../testing/test-core.ts'
 import { until } from '../testing/until.ts'
-import { keptAway, parked } from '../testing/walks.ts'
+import { keptAway, keptOnDisk, letGo, parked, waiting } from '../testing/walks.ts'
 
 type Asked = Parameters<ProbeAnswer>[0]
 
@@ -45,6 +45,26 @@ test('work that is kept here alone is removed only when its branch is named', as
   await client.tickets.delete({ ref: ticket.key, forceBranch: branch })
   expect(await client.tickets.list()).toEqual([])
 })
+
+test.each(['archive', 'refs'] as const)(
+  'work that no branch can hold is removed only when its branch is named: %s',
+  async (kind) => {
+    const core = await startTestCore({ agents: 1 })
+    const { client } = core
+    const { ticket, agent } = await waiting(core)
+    const { file } = await keptOnDisk(core, ticket.key, `${kind}-1.sealed`)
+    await client.sessions.park({ ref: ticket.key })
+    await letGo(core, ticket.key, agent, { files: [{ ...file, kind }] })
+    const refusal = await refusalOf(client.tickets.delete({ ref: ticket.key }))
+    expect(refusal).toMatchObject({
+      code: 'ticket.not-pushed',
+      message: expect.stringContaining('nowhere else'),
+    })
+    const { branch } = await client.sessions.show({ ref: ticket.key })
+    await client.tickets.delete({ ref: ticket.key, forceBranch: branch })
+    expect(await client.tickets.list()).toEqual([])
+  },
+)
 
 test('a branch that holds the only copy of its work keeps everything where it is', async () => {
   const core = await startTestCore({ agents: 1 })

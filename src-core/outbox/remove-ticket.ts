@@ -151,20 +151,24 @@ async function checkWork(
   { remoteBranch, force }: Wanted,
 ): Promise<Result<unknown>> {
   if (force) return accept(undefined)
-  const only = sessions.find(
-    ({ parked, state }) =>
-      state !== 'moved' &&
-      parked !== null &&
-      isKeptOnly({ parked }) &&
-      parked.work.commit !== null &&
-      !parked.work.pushed,
-  )
-  if (only !== undefined) {
-    return refuse(
-      'ticket.not-pushed',
-      `The work of the ticket is kept here and nowhere else: its branch ${only.branch} is not pushed yet.`,
-      `Wait until it is pushed, or type the name of the branch to remove the work too: --force-branch ${only.branch}`,
-    )
+  for (const { branch, parked, state } of sessions) {
+    if (state === 'moved' || parked === null || !isKeptOnly({ parked })) continue
+    const { commit, pushed, files } = parked.work
+    const force = `type the name of the branch to remove the work too: --force-branch ${branch}`
+    if (commit !== null && !pushed) {
+      return refuse(
+        'ticket.not-pushed',
+        `The work of the ticket is kept here and nowhere else: its branch ${branch} is not pushed yet.`,
+        `Wait until it is pushed, or ${force}`,
+      )
+    }
+    if (files.some(({ kind }) => kind === 'archive' || kind === 'refs')) {
+      return refuse(
+        'ticket.not-pushed',
+        `The branch ${branch} cannot hold all of the ticket's work: other branches, stashes or the whole workspace are kept here and nowhere else.`,
+        `Resume the session and finish it, or ${force}`,
+      )
+    }
   }
   return remoteBranch ? removeBranch(parts, sessions, { look: true, force }) : accept(undefined)
 }
