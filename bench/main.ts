@@ -11,6 +11,7 @@ import { memory } from './memory.ts'
 import { paint } from './paint.ts'
 import { parking } from './parking.ts'
 import { type Run, table, writeJson, writePage } from './report.ts'
+import { runtimes } from './runtimes.ts'
 import { start } from './start.ts'
 import { storage } from './storage.ts'
 import { turns } from './turns.ts'
@@ -25,6 +26,7 @@ const BENCHES: readonly Bench[] = [
   longTimeline,
   largeOutput,
   memory,
+  runtimes,
 ]
 
 const HELP = `Usage: npm run bench [-- [--json FILE] [--only NAME …] [--brief]]

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { descendantsOf } from '../e2e/support/process-tree.ts'
@@ -6,6 +6,7 @@ import { say as said, script } from '../e2e/support/steps.ts'
 import { addProject, startTicket, waitForTurnEnd } from '../e2e/support/watch.ts'
 import type { Bench } from './bench.ts'
 import { atMost, figure, spread } from './figures.ts'
+import { pssOf } from './process-memory.ts'
 
 const SESSIONS = 10
 /** After the last turn, so that what was only needed for it is given back. */
@@ -68,10 +69,4 @@ and what they started. Linux only.`,
       ),
     ]
   },
-}
-
-/** In MB; 0 for a process that has ended. */
-async function pssOf(pid: number): Promise<number> {
-  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
-  return Number(/^Pss:\s+(\d+) kB/mu.exec(text)?.[1] ?? 0) / 1_024
 }

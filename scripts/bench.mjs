@@ -1,3 +1,3 @@
 import { runProgram } from './ground/run-source.mjs'
 
-await runProgram('bench/main.ts')
+await runProgram('bench/main.ts', { forTests: true })

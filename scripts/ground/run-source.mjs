@@ -14,14 +14,15 @@ const WITHIN = 'BALLET_WITHIN_DISPLAY'
  * It has a display, a virtual one where there is no real one.
  *
  * @param {string} source from the root
+ * @param {{ forTests?: boolean }} [options] `forTests`: the set-up of the tests
  */
-export async function runProgram(source) {
+export async function runProgram(source, { forTests = false } = {}) {
   const places = placesOf()
   const report = createReport()
   const args = process.argv.slice(2)
   if (process.env[WITHIN] === undefined) {
     try {
-      await setUp({ places, report })
+      await setUp({ forTests, places, report })
     } catch (error) {
       report.line(describeError(error))
       process.exitCode = 1
