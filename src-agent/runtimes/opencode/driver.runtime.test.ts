@@ -16,6 +16,9 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 })
 
 const driver = createOpencodeDriver()
 
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
 describe('a session of the real opencode', () => {
   let model: Awaited<ReturnType<typeof startModel>>
   let scene: Scene
@@ -168,9 +171,11 @@ describe('a session of the real opencode', () => {
     session = resumed.session
     expect(session.conversation).toBe(conversation)
     expect(resumed.recovery.fates.get(open.id)).toBe('never')
-    await session.send(deliveryOf(scripted('Go on.', [{ text: 'Going on.' }])))
+    const images = [{ mediaType: 'image/png' as const, data: PIXEL }]
+    await session.send({ ...deliveryOf(scripted('Go on.', [{ text: 'Going on.' }])), images })
     await scene.waitForSignal('turn.ended', 5)
     const asked = JSON.stringify(model.requests().at(-1)?.messages)
+    expect(asked).toContain(PIXEL)
     expect(asked).toContain('Do it.')
     expect(asked).toContain('And this.')
     expect(asked).toContain('Tool execution was interrupted')
