@@ -22,7 +22,8 @@ import { test } from '../../support/workbench.ts'
 
 const A = bash('printf a >> runs')
 const B = bash('printf b >> runs')
-const C = bash('printf c >> runs')
+/** What is allowed for a session may be all calls of its program. */
+const C = bash('touch never')
 
 const PASSPHRASE = 'correct horse battery staple'
 const WORK = [
@@ -60,10 +61,12 @@ for (const runtime of TESTED) {
     // The same once more is not asked for.
     await client.requests.allow({ ref: await next(/note\.txt/u) })
     expect(await runs(scene)).toBe('aabb')
-    const denied = await next(/printf c >> runs/u)
+    const denied = await next(/touch never/u)
     await client.requests.deny({ ref: denied, text: 'reason-word: use make' })
     await waitForTurnEnd(client, scene.id, 1, TURN_LIMIT_MS)
-    expect(await runs(scene)).toBe('aabb')
+    expect((await workIn((await scene.session()).workspace ?? '')).files.join()).not.toContain(
+      'never',
+    )
     // A runtime whose turn ends with the refusal is told why by what it gets next.
     await scene.turn((await scene.session()).turn + 1, 'Next-word.', B, say('Again.'))
     expect(seenIn(scene.requests().at(-1))).toContain('reason-word')

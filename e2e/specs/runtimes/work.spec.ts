@@ -114,9 +114,13 @@ for (const runtime of TESTED) {
     expect(saying(ofFirst, 'steer-word').length > 0).toBe(can.steer)
     expect(seenIn(requests.at(-1)).split('steer-word').length - 1).toBe(1)
 
-    if (can.images) {
-      const images = [{ mediaType: 'image/png' as const, data: PNG }]
-      await client.sessions.send({ ref: id, text: `look-at-this ${script(say('Seen.'))}`, images })
+    const images = [{ mediaType: 'image/png' as const, data: PNG }]
+    const text = `look-at-this ${script(say('Seen.'))}`
+    const sent = client.sessions.send({ ref: id, text, images })
+    if (!can.images) {
+      await expect(sent).rejects.toMatchObject({ data: { code: 'image.unsupported' } })
+    } else {
+      await sent
       await waitForTurnEnd(client, id, 3, TURN_LIMIT_MS)
       expect(JSON.stringify(scene.requests().at(-1)?.messages)).toContain(PNG)
     }
