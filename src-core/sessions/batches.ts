@@ -22,6 +22,17 @@ export function takeBatches(batches: readonly Batch[]): Batch[] {
   return taken
 }
 
+/** What was told before the first parked work among it. */
+export function beforeParked(batches: readonly Batch[]): Batch[] {
+  const before: Batch[] = []
+  for (const batch of batches) {
+    const at = batch.items.findIndex(({ type }) => type === 'parked')
+    if (at !== 0) before.push(at < 0 ? batch : { ...batch, items: batch.items.slice(0, at) })
+    if (at >= 0) break
+  }
+  return before
+}
+
 /** The items after `lastItem`, without repetitions, up to where one is missing. */
 export function freshItems(batches: readonly Batch[], lastItem: number): Items & { gap: boolean } {
   const items: z.infer<typeof AgentItem>[] = []

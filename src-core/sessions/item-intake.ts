@@ -13,7 +13,7 @@ import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
 import { anewText } from './anew-text.ts'
-import { type Batch, freshItems, lastOf, takeBatches } from './batches.ts'
+import { type Batch, beforeParked, freshItems, lastOf, takeBatches } from './batches.ts'
 import type { IntakeHandlers } from './intake-handlers.ts'
 import { itemsFacts } from './items-facts.ts'
 import { ParkedReading } from './parked-reading.ts'
@@ -125,13 +125,15 @@ export class ItemIntake {
     this.#drain(lease, inbox)
   }
 
-  /** Stores what an agent left behind; for the time before the fleet starts. */
+  /** Stores what an agent left behind, up to what is refused; for the time before the fleet starts. */
   async storeLeft(batch: Batch): Promise<Result<{ items: number }>> {
     const read = await this.#parked.read(batch.lease, [batch])
-    if (!read.ok) return read
-    const result = await this.#store(batch.lease, [batch], { left: true, within: false })
-    if (!result.ok) return result
-    return accept({ items: batch.items.length })
+    const good = read.ok ? [batch] : beforeParked([batch])
+    if (good.length > 0) {
+      const result = await this.#store(batch.lease, good, { left: true, within: false })
+      if (!result.ok) return result
+    }
+    return read.ok ? accept({ items: batch.items.length }) : read
   }
 
   /** Ends a lease at once; for the time before the fleet starts. */
@@ -194,6 +196,10 @@ export class ItemIntake {
       const read = await this.#parked.read(lease, inbox.batches)
       if (!read.ok) {
         this.#ports.log.error('what an agent kept is not good', { lease, ...read.refusal })
+        inbox.batches = beforeParked(inbox.batches)
+        while (inbox.batches.length > 0 && !this.#parked.isUnread(inbox.batches)) {
+          await this.#committer.queue.run(() => this.#step(lease, inbox))
+        }
         inbox.batches = []
         inbox.items = 0
         this.#handlers.broken(lease, `kept what is not good: ${read.refusal.message}`)

@@ -5,6 +5,7 @@ import { BRANCH_MOVED, WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
 import { RequestId } from '../../src-shared/ids.ts'
 import { ParkStep } from '../../src-shared/parking.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
+import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import { asked, questionId, startWithoutPlanner } from '../testing/asking.ts'
 import type { FakeAgent } from '../testing/fake-agent.ts'
 import {
@@ -99,13 +100,15 @@ test('what is kept is verified before anything is stored; what is not good ends 
   await core.client.sessions.park({ ref: ticket.key })
   await until('the order', () => agent.heard('session.park').length === 1)
   writeFileSync(path, 'the state as no disk should give it')
-  const before = agent.heard('items.ack').length
+  agent.event({ kind: 'assistant.text', turn: 1, text: 'told before it' })
   agent.park({ files: [file] })
   const lost = await until('the loss', async () => {
     const session = await core.client.sessions.show({ ref: ticket.key })
     return session.agent === null && session
   })
-  expect(agent.heard('items.ack')).toHaveLength(before)
+  const texts = (events: readonly TimelineEvent[]) =>
+    events.flatMap((event) => (event.kind === 'assistant.text' ? [event.text] : []))
+  expect(texts(await timeline(core, ticket.key))).toContain('told before it')
   expect(lost).toMatchObject({
     state: 'parking',
     parked: null,
@@ -118,9 +121,38 @@ test('what is kept is verified before anything is stored; what is not good ends 
     const latest = core.launcher.agent('agent-1')
     return latest !== agent && latest.heard('session.park').length === 1 && latest
   })
-  expect(next.spec()).toMatchObject({ task: 'park', parked: null })
+  // Its push is on record; what it kept is not.
+  const pushedCommit = 'e'.repeat(40)
+  expect(next.spec()).toMatchObject({ task: 'park', parked: null, pushedCommit })
   const { file: good } = await keptOnDisk(core, ticket.key, 'state-2.sealed')
   expect(await letGo(core, ticket.key, next, { files: [good] })).toMatchObject({ state: 'parked' })
+})
+
+test('of what an agent left with a parking that is not good the rest is stored', async () => {
+  const first = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(first)
+  const { path, file } = await keptOnDisk(first, ticket.key)
+  await first.client.sessions.park({ ref: ticket.key })
+  await until('the order', () => agent.heard('session.park').length === 1)
+  const from = (agent.heard('items.ack').at(-1)?.n ?? 0) + 1
+  const at = first.clock.now()
+  const { saga } = agent.heard('session.park').at(-1) ?? {}
+  const text = { kind: 'assistant.text', turn: 1, text: 'left' }
+  const work = {
+    ...{ commit: null, pushed: true, notPushed: null, files: [file], state: null, aside: [] },
+    snapshot: null,
+  }
+  const items = [
+    { type: 'event', at, event: text },
+    { type: 'parked', at, saga, work },
+  ]
+  writeFileSync(path, 'another content')
+  const content = { lease: agent.spec().lease, from, items, blobs: [] }
+  const second = await first.restart({ spool: [{ name: 'left.json', content }] })
+  expect(await timeline(second, ticket.key)).toContainEqual(expect.objectContaining(text))
+  expect(await second.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    ...{ state: 'parking', parked: null },
+  })
 })
 
 test('an agent that dies while it parks is followed by one that needs no runtime; after three it is given up', async () => {

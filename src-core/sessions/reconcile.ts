@@ -42,7 +42,7 @@ async function storeSpool({ spool, log }: CorePorts, { intake }: Parts): Promise
     }
     const stored = await intake.storeLeft(batch.data)
     if (stored.ok) log.info('stored what an agent left', { name, ...stored.value })
-    else log.warn('what an agent left belongs to no session any more', { name, ...stored.refusal })
+    else log.warn('not all that an agent left could be stored', { name, ...stored.refusal })
     await spool.remove(name)
   }
 }
