@@ -47,7 +47,7 @@ export type NormalizerOptions = {
   mask: SecretMask
   /** Names of the servers of MCP that the agent was given. */
   servers: readonly string[]
-  /** Names the blocks of messages that the agent does not name. */
+  /** Of this process alone: names what the agent gives no name. */
   scope: string
   outputOf: (terminal: string) => string
 }
@@ -59,6 +59,7 @@ export class Normalizer {
   readonly #unknown = new Set<string>()
   #strange = 0
   #turn: Turn | null = null
+  #turns = 0
   #text: LiveText | null = null
   /** Blocks so far of each message, and of all that have no name. */
   readonly #blocks = new Map<string, number>()
@@ -105,7 +106,7 @@ export class Normalizer {
    * Without a figure in them the first one that the agent tells counts as spent before.
    */
   loaded(refs: readonly string[]): void {
-    const said = refs.flatMap((ref) => /^cost:([0-9.e-]+)$/.exec(ref)?.[1] ?? []).at(-1)
+    const said = refs.flatMap((ref) => /^cost:([0-9.e-]+):/.exec(ref)?.[1] ?? []).at(-1)
     const costUsd = said === undefined ? Number.NaN : Number(said)
     this.#cost = Number.isFinite(costUsd)
       ? { said: costUsd, before: costUsd, atTurn: costUsd }
@@ -182,7 +183,7 @@ export class Normalizer {
         usage: NO_USAGE,
         costUsd: spentSince(this.#cost?.before),
         ...this.#context,
-        ...(this.#cost === null ? {} : { ref: `cost:${this.#cost.said}` }),
+        ...this.#costRef(),
       }),
       {
         type: 'turn.ended',
@@ -302,6 +303,13 @@ export class Normalizer {
     const call = this.calls.change(update, at)
     if (call === null) return []
     return [...this.#delivered(at), ...this.#endText(at), ...this.calls.tell(call, at)]
+  }
+
+  /** For the next process: what the conversation cost so far, under a name that no other event has. */
+  #costRef(): { ref?: string } {
+    if (this.#cost === null) return {}
+    this.#turns += 1
+    return { ref: `cost:${this.#cost.said}:${this.#options.scope}-${this.#turns}` }
   }
 
   #usage(update: Extract<Update, { sessionUpdate: 'usage_update' }>): void {
