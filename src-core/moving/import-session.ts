@@ -238,7 +238,7 @@ async function appendTimeline(
     for (const id of blobsIn(event)) {
       if (known.has(id)) continue
       known.add(id)
-      const text = await readFile(join(folder, EXPORT_FILES.blobs, id), 'utf8').catch(() => null)
+      const text = await readBlob(join(folder, EXPORT_FILES.blobs, id))
       if (text === null) continue
       blobs.push({ id, text })
       size += text.length
@@ -246,6 +246,16 @@ async function appendTimeline(
     if (events.length >= CHUNK.events || size >= CHUNK.text) await store()
   }
   await store()
+}
+
+/** Null for one that the host it comes from did not have either. */
+async function readBlob(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
 }
 
 /** Why its runtime would not start here, so that it is known before somebody answers it; null where it would. */
