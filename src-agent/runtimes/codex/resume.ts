@@ -17,7 +17,7 @@ import type { CodexSession } from './session.ts'
 
 const LIST_LIMIT_MS = 30_000
 /** What was under way when a session was cut is in its newest turns. */
-const TURNS_READ = 10
+const TURNS_READ = 3
 
 /**
  * Goes on with a conversation, and proves that the server has it before anything is delivered: it lists its turns, and

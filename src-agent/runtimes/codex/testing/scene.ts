@@ -7,7 +7,10 @@ import { Scene } from '../../claude-code/testing/real-runtime.ts'
 /** The Codex that the tests' set-up installs, or the one that BALLET_TEST_CODEX names. */
 const CODEX =
   process.env.BALLET_TEST_CODEX ??
-  fileURLToPath(new URL('../../../../e2e/runtimes/node_modules/.bin/codex', import.meta.url))
+  join(
+    fileURLToPath(new URL('../../../../e2e/runtimes', import.meta.url)),
+    ...['node_modules', '.bin', 'codex'],
+  )
 
 /** Folders and environment of one session of Codex, with the scripted model as its provider. */
 export async function makeScene(
