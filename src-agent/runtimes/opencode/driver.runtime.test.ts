@@ -12,7 +12,7 @@ import { createOpencodeDriver } from './index.ts'
 import { makeScene } from './testing/real-opencode.ts'
 
 // Real programs on a busy machine: a limit against hanging, no measure of speed.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 })
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 60_000 })
 
 const driver = createOpencodeDriver()
 

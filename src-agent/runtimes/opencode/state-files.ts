@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { z } from 'zod'
 import { SessionMarker } from '../../../src-shared/agent-wire.ts'
@@ -174,18 +174,17 @@ async function withServer<T>(
     session: randomUUID(),
     nonce: randomBytes(8).toString('hex'),
   })
-  const cwd = join(place.scratchDir, 'server')
-  await mkdir(cwd, { recursive: true, mode: 0o700 })
-  const server = await startServer({
-    ...{ executable: await programOf(place), cwd, env: place.env, marker },
-    mask: new SecretMask(place.env),
-    scratchDir: place.scratchDir,
-    config: BARE_CONFIG,
-  })
+  await mkdir(place.scratchDir, { recursive: true, mode: 0o700 })
+  const scratchDir = await mkdtemp(join(place.scratchDir, 'opencode-'))
   try {
+    const server = await startServer({
+      ...{ executable: await programOf(place), cwd: scratchDir, env: place.env, marker },
+      ...{ mask: new SecretMask(place.env), scratchDir, config: BARE_CONFIG },
+    })
     return await work(new ConversationApi(server.client))
   } finally {
     await endTree([marker], { limitMs: 10_000 })
+    await rm(scratchDir, { recursive: true, force: true })
   }
 }
 

@@ -4,10 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { Scene } from '../../claude-code/testing/real-runtime.ts'
 import type { DriverSpec } from '../../driver.ts'
 
-/** The opencode that the tests' set-up installs. */
-export const OPENCODE = fileURLToPath(
-  new URL('../../../../e2e/runtimes/node_modules/.bin/opencode', import.meta.url),
-)
+/** The tests' set-up installs it there. */
+const RUNTIMES = fileURLToPath(new URL('../../../../e2e/runtimes/', import.meta.url))
+const OPENCODE = join(RUNTIMES, 'node_modules', '.bin', 'opencode')
 
 const MODEL = 'claude-sonnet-5-5'
 
