@@ -6,8 +6,9 @@ import { readRecord } from '../workspace/record.ts'
 import { type Sample, writeFiles } from '../workspace/sample-repository.ts'
 import { divergenceInWords } from './divergence.ts'
 import { bundleMissing } from './push.ts'
+import { openSealed } from './sealed-file.ts'
 import type { Fingerprint } from './testing/fingerprint.ts'
-import { makeParkingScene, type Parked, type ParkingScene } from './testing/parking-scene.ts'
+import { KEY, makeParkingScene, type Parked, type ParkingScene } from './testing/parking-scene.ts'
 
 const FILES = { 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': '*.log\nbuild/\n' }
 let scene: ParkingScene
@@ -191,6 +192,18 @@ describe('what commits cannot hold', () => {
     }
     const objects = await sample.sh(sample.remote, 'cat-file', '--batch-all-objects', '--batch')
     expect(objects).not.toContain('hunter2')
+  })
+
+  it('does not hold the password of the remote, whose address is the project’s', async () => {
+    await nested()
+    await sh('config', 'remote.origin.url', 'https://someone:hunter2@example.com/shop.git')
+    const { snapshot, cwd } = await roundTrip()
+    const kept: Buffer[] = []
+    for await (const piece of openSealed(snapshot.archive?.file ?? '', KEY)) kept.push(piece)
+    const text = Buffer.concat(kept).toString('latin1')
+    expect(text).toContain('https://example.com/shop.git')
+    expect(text).not.toContain('hunter2')
+    expect(await sample.sh(cwd, 'config', 'remote.origin.url')).toBe(sample.plan().repo)
   })
 
   it('is refused when it is too large, before anything is touched', async () => {

@@ -146,7 +146,8 @@ async function fromArchive(
 ): Promise<void> {
   await mkdir(folder)
   const sealed = { file: parked.archive ?? '', key: parked.key }
-  const place = { folder, from: parked.from, to: plan.workspaceDir, mirrorDir: plan.mirrorDir }
+  const { workspaceDir: to, mirrorDir, repo } = plan
+  const place = { folder, from: parked.from, to, mirrorDir, repo }
   await restoreArchive(git, sealed, place, signal)
   const args = [
     'fetch',

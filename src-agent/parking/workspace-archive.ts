@@ -1,6 +1,7 @@
 import { lstat, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
+import { withoutCredentials } from '../git/redact.ts'
 import type { Git } from '../git/run.ts'
 import { type ArchiveEntry, extractInto, packEntries } from './archive.ts'
 import { incomplete } from './local-refs.ts'
@@ -10,6 +11,8 @@ import { LONG_LIMIT_MS, listed, type Survey } from './survey.ts'
 
 /** A larger archive is not made; bytes of the files that go into it. */
 export const ARCHIVE_LIMIT_BYTES = 2 * 1024 ** 3
+
+const SETTINGS = '.git/config'
 
 /** Of a git that was cut, and Ballet's own. */
 const NOT_IN_GIT = /\.lock$|^ballet-(scan$|index-)|^fsmonitor--daemon/
@@ -27,7 +30,23 @@ export async function archiveWorkspace(
   const { bytes, entries } = await listEntries(git, survey)
   const limit = target.limitBytes ?? ARCHIVE_LIMIT_BYTES
   if (bytes > limit) throw tooLarge(survey.cwd, bytes, limit, target.reasons)
-  return sealStream(packEntries(entries), target.file, target.key, signal)
+  const settings = `${target.file}.config`
+  try {
+    await copySettings(survey.cwd, settings)
+    const named = entries.map((entry) =>
+      entry.path === SETTINGS ? { ...entry, source: settings } : entry,
+    )
+    return await sealStream(packEntries(named), target.file, target.key, signal)
+  } finally {
+    await rm(settings, { force: true })
+  }
+}
+
+/** The address of the remote may hold a password: that is of the project, and no part of the work. */
+async function copySettings(cwd: string, copy: string): Promise<void> {
+  const file = absolutePath(cwd, SETTINGS)
+  const text = withoutCredentials(await readFile(file, 'latin1'))
+  await writeFile(copy, text, { encoding: 'latin1', mode: (await lstat(file)).mode & 0o777 })
 }
 
 async function listEntries(
@@ -74,16 +93,17 @@ async function addIgnored(
 
 /**
  * Makes a workspace again, in a new folder, out of its archive. `from` is where it was, `to` where it will be, `mirrorDir` what
- * it borrows objects from now. Rejects with `state.…`, and with `snapshot.incomplete` when the mirror lacks objects.
+ * it borrows objects from now, `repo` its remote. Rejects with `state.…`, and with `snapshot.incomplete` when the mirror lacks objects.
  */
 export async function restoreArchive(
   git: Git,
   sealed: { file: string; key: Uint8Array },
-  place: { folder: string; from: string; to: string; mirrorDir: string },
+  place: { folder: string; from: string; to: string; mirrorDir: string; repo: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { folder, from, to, mirrorDir } = place
+  const { folder, from, to, mirrorDir, repo } = place
   await extractInto(openSealed(sealed.file, sealed.key), folder)
+  await git.text(['config', '--replace-all', 'remote.origin.url', repo], { cwd: folder })
   await writeFile(
     join(folder, '.git', 'objects', 'info', 'alternates'),
     `${join(mirrorDir, 'objects').replaceAll('\\', '/')}\n`,
