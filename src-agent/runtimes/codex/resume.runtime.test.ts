@@ -45,6 +45,15 @@ async function elsewhere(): Promise<DriverSpec> {
   return { ...scene.spec, cwd, env: environment(scene, join(other, 'codex')) }
 }
 
+/** A program that notes how it is called, and then is the real one. */
+async function noting(executable: string): Promise<{ program: string; calls: string }> {
+  const program = join(scene.root, 'noting.sh')
+  const calls = join(scene.root, 'calls')
+  const script = `#!/bin/sh\necho "$@" >> '${calls}'\n'${executable}' "$@" && echo done >> '${calls}'\n`
+  await writeFile(program, script, { mode: 0o755 })
+  return { program, calls }
+}
+
 describe('resuming Codex', () => {
   it('goes on elsewhere from one file, proves it, and removes it there', async () => {
     ;({ scene } = await makeScene(model.url))
@@ -81,7 +90,10 @@ describe('resuming Codex', () => {
     expect(await state.list(below)).toMatchObject([{ conversation, ran: spec.cwd }])
     expect(await state.list({ ...below, cwd: scene.cwd })).toEqual([])
     expect(await state.remove(conversation, { ...below, cwd: scene.cwd })).toBe(0)
-    expect(await state.remove(conversation, below)).toBe(1)
+    const { program, calls } = await noting(spec.executable)
+    expect(await state.remove(conversation, { ...below, executable: program })).toBe(1)
+    // What the databases hold of it goes by Codex itself.
+    expect(await readFile(calls, 'utf8')).toBe(`delete --force ${conversation}\ndone\n`)
     expect(await state.list(below)).toEqual([])
     await expect(driver.resume(spec, facts, scene.onSignal)).rejects.toMatchObject({
       code: 'runtime.conversation-lost',

@@ -1,8 +1,11 @@
 import { constants } from 'node:fs'
 import { copyFile, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import type { KeptConversation, RuntimePlace, StateFile } from '../driver.ts'
+import { programsNamed } from '../find-program.ts'
+import { runBriefly } from '../run-briefly.ts'
 import { codexHome, launchEnvironment } from './launch.ts'
 import { conversationOf, locateRecord, recordsBelow } from './record.ts'
 
@@ -15,6 +18,7 @@ const NAME = /^sessions\/\d{4}\/\d{2}\/\d{2}\/(rollout-[^/]+\.jsonl)$/
 /** The folder of the beginning stands in the first row, that of the last turn near the end. */
 const HEAD_BYTES = 256 * 1_024
 const TAIL_BYTES = 1_024 * 1_024
+const FORGET_LIMIT_MS = 20_000
 
 /** Rejects with `state.missing` when there is no record of the conversation. */
 export async function captureState(
@@ -54,14 +58,30 @@ export async function restoreState(
   return [{ path, name: file.name }]
 }
 
-/** Removes the record of a conversation that ran below a folder. Gives how many files that were. */
+/**
+ * Removes the record of a conversation that ran below a folder, and what the databases hold of it, which only the
+ * program itself can do: where there is none that works, they keep its messages. Gives how many files that were.
+ */
 export async function removeState(conversation: string, place: RuntimePlace): Promise<number> {
   const path = await locateRecord(homeOf(place), conversation)
   if (path === null) return 0
   const below = await realPath(place.cwd)
   if ((await foldersOf(path)).every((ran) => !isBelow(ran, below))) return 0
+  await forget(conversation, place)
   await rm(path, { force: true })
   return 1
+}
+
+async function forget(conversation: string, { executable, env, scratchDir }: RuntimePlace) {
+  const program = executable ?? (await programsNamed('codex', env))[0]
+  if (program === undefined) return
+  const args = ['delete', '--force', conversation]
+  const cwd = await realpath(scratchDir).catch(() => tmpdir())
+  try {
+    await runBriefly(program, args, { cwd, env: launchEnvironment(env), limitMs: FORGET_LIMIT_MS })
+  } catch {
+    // It cannot be started, or has no such command: the record goes all the same.
+  }
 }
 
 /** The conversations that say in their records that they ran below the folder. */
