@@ -10,6 +10,7 @@ import type { Workbench } from '../support/workbench.ts'
 import { about, doChaosDeed } from './deeds.ts'
 import { keptFaults } from './kept-checks.ts'
 import { Outages } from './outages.ts'
+import { useQuickRuntime } from './quick-runtime.ts'
 import { QuietWork } from './quiet-work.ts'
 import { workingScript } from './scripts.ts'
 
@@ -36,6 +37,7 @@ export async function chaosRules(
 ): Promise<Pick<RoundsOptions, 'rules' | 'remote'>> {
   const remote = await bench.remote({ files: { 'README.md': '# Sample\n', 'src/a.txt': 'a\n' } })
   const outages = await Outages.over(remote, bench.dataDir, bench.atEnd)
+  await useQuickRuntime(bench)
   const quietWork = new QuietWork()
   const failed = new Set<string>()
   let quiet: ReadonlySet<SessionId> = new Set()
