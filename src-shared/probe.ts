@@ -50,6 +50,17 @@ const unheld = {
   ...gitMarker,
 }
 
+/** Of the commit of what is uncommitted. */
+const commitMessage = { message: z.string() }
+
+/** The pushed commit; null when there was nothing that the remote does not have. */
+const pushedCommit = {
+  commit: z.string().nullable(),
+  notices: z.array(
+    z.object({ level: z.enum(['info', 'warning']), code: z.string(), text: z.string() }),
+  ),
+}
+
 /** What the host finds out through an agent, since git and the runtimes are the agents' business. */
 export const Probe = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('remote'), repo: z.string(), branch: z.string().optional() }),
@@ -75,14 +86,13 @@ export const Probe = z.discriminatedUnion('kind', [
     force: z.boolean(),
     ...gitMarker,
   }),
-  /** Brings the workspace of a parked session back from what is kept of it, without its runtime. It may be done again. */
-  z.object({ kind: z.literal('workspace.restore'), ...unheld, ...keptWork }),
+  /** Commits and pushes the work of a parked session out of what is kept of it. It may be done again. */
+  z.object({ kind: z.literal('park.finish'), ...unheld, ...commitMessage, ...keptWork }),
   /** Commits and pushes the work of a session that no agent holds; nothing is removed. */
   z.object({
     kind: z.literal('workspace.push'),
     ...unheld,
-    /** Of the commit of what is uncommitted. */
-    message: z.string(),
+    ...commitMessage,
   }),
   /** Pushes the parked work of a session that could not be pushed, from what is kept of it. It may be done again. */
   z.object({
@@ -199,16 +209,8 @@ export const ProbeFinding = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('reap'), ended: z.array(ProcessIdentity) }),
   z.object({ kind: z.literal('workspace.remove'), removed: z.boolean() }),
-  /** False: there was no workspace when it was parked. */
-  z.object({ kind: z.literal('workspace.restore'), restored: z.boolean() }),
-  z.object({
-    kind: z.literal('workspace.push'),
-    /** The pushed commit; null when there was nothing that the remote does not have. */
-    commit: z.string().nullable(),
-    notices: z.array(
-      z.object({ level: z.enum(['info', 'warning']), code: z.string(), text: z.string() }),
-    ),
-  }),
+  z.object({ kind: z.literal('workspace.push'), ...pushedCommit }),
+  z.object({ kind: z.literal('park.finish'), ...pushedCommit }),
   /** The branch on the remote is at this commit now. */
   z.object({ kind: z.literal('park.push'), commit: z.string() }),
   z.object({ kind: z.literal('session.pack'), bytes: z.int().min(0) }),

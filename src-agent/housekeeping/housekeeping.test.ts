@@ -168,10 +168,14 @@ it('git that removes a branch carries the mark of its session', async () => {
   await chmod(hook, 0o755)
   const marker = SessionMarker.parse({ session, nonce: '0'.repeat(16) })
   const probe = { kind: 'branch.remove', repo, branch, mirrorDir, marker } as const
-  const { finding, refusal } = await runProbe({ ...probe, env: {}, look: false, force: true }, 30_000, {
-    ...{ dataDir: sample.dataDir, env: env(), drivers, signal: never },
-    ...{ clock: new HandClock(), running: new Set() },
-  })
+  const { finding, refusal } = await runProbe(
+    { ...probe, env: {}, look: false, force: true },
+    30_000,
+    {
+      ...{ dataDir: sample.dataDir, env: env(), drivers, signal: never },
+      ...{ clock: new HandClock(), running: new Set() },
+    },
+  )
   expect(refusal).toBeNull()
   expect(finding).toMatchObject({ kind: 'branch.remove', commit: expect.any(String) })
   expect(await readFile(join(sample.folder, 'mark'), 'utf8')).toBe(

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
@@ -43,13 +42,15 @@ async function push(
   if (parked === null || parked.commit === null) throw nothingToPush(branch)
   const { commit, base, pushed } = parked
   // A clone of its own: the commits of a session do not stay in the mirror.
-  const folder = join(dataDir, 'scratch', `push-${randomBytes(6).toString('hex')}`)
+  const folder = join(dataDir, 'scratch', `push-${probe.marker.nonce}`)
   const plan: WorkspacePlan = {
     ...{ dataDir, repo, baseBranch, branch, pushedCommit, mirrorDir, workspaceDir: folder },
     ...{ session: branch, ticket: branch },
   }
   await refreshMirror(git, plan, silent, signal)
   await mkdir(join(dataDir, 'scratch'), { recursive: true })
+  // What an earlier try left in it is nobody's: its git has ended.
+  await removeTree(folder)
   try {
     await initClone(git, plan, folder, signal)
     await bringCommit(git, plan, parked, { folder, commit }, signal)

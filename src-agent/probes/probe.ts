@@ -16,8 +16,8 @@ import { scratchDirOf, sessionEnvironment } from '../session-loop/context.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { removeTree, WORKSPACES_FOLDER } from '../workspace/folders.ts'
 import { removeIfPushed } from '../workspace/removal.ts'
+import { finishKeptWork } from './kept-finish.ts'
 import { pushKeptWork } from './kept-push.ts'
-import { restoreKeptWork } from './kept-restore.ts'
 import { probeRemote } from './remote.ts'
 import { probeRuntimes } from './runtimes.ts'
 import { pushWorkspace } from './workspace-push.ts'
@@ -136,8 +136,8 @@ async function find(
       const removed = await removeIfPushed(await gitOf(probe), plan, probe.force, signal)
       return { kind: 'workspace.remove', removed }
     }
-    case 'workspace.restore':
-      return restoreKeptWork(await gitOf(probe), dataDir, probe, signal)
+    case 'park.finish':
+      return finishKeptWork(await gitOf(probe), dataDir, probe, signal)
     case 'workspace.push':
       return pushWorkspace(await gitOf(probe), dataDir, probe, signal)
     case 'park.push':
@@ -181,10 +181,10 @@ function subjectOf(probe: Probe): string {
     case 'reap':
       return 'the processes of ended sessions'
     case 'workspace.remove':
-    case 'workspace.restore':
     case 'workspace.push':
       return probe.workspaceDir
     case 'park.push':
+    case 'park.finish':
     case 'branch.remove':
       return probe.branch
     case 'session.pack':

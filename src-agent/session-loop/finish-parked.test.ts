@@ -1,11 +1,10 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Probe, SessionMarker } from '../../src-shared/agent-wire.ts'
 import type { ParkedWork } from '../../src-shared/parking.ts'
 import { HandClock } from '../port/hand-clock.ts'
 import { runProbe } from '../probes/probe.ts'
-import { removeWorkspace } from '../workspace/folders.ts'
 import { makeSample, never, type Sample, writeFiles } from '../workspace/sample-repository.ts'
 import { KEY, ParkedScene } from './parked-scene.ts'
 
@@ -38,41 +37,41 @@ async function parked(): Promise<ParkedWork> {
   return (await harness.untilItem('parked')).work
 }
 
-/** Restores and pushes as Core asks for it. */
+/** As Core asks for it. */
 async function finish(work: ParkedWork, changes: object = {}) {
   const { dataDir: _, ...plan } = sample.plan({ pushedCommit: work.commit })
   const session = SessionMarker.shape.session.parse(plan.session)
   const unheld = {
-    ...{ ...plan, session, env: {} },
-    ticket: 'SHOP-1' as Extract<Probe, { kind: 'workspace.push' }>['ticket'],
+    ...{ ...plan, session },
+    ticket: 'SHOP-1' as Extract<Probe, { kind: 'park.finish' }>['ticket'],
     marker: { session, nonce: '0'.repeat(16) },
   }
   const kept = { work, key: KEY, keptDir: scene.keptDir, ...changes }
-  const restored = await ask({ kind: 'workspace.restore', ...unheld, ...kept })
-  if (restored.refusal !== null) return restored
-  expect(restored.finding).toEqual({ kind: 'workspace.restore', restored: true })
   const env = { GIT_AUTHOR_DATE: AT, GIT_COMMITTER_DATE: AT }
-  return ask({ kind: 'workspace.push', ...unheld, env, message: 'Work\n' })
+  return ask({ kind: 'park.finish', ...unheld, ...kept, env, message: 'Work\n' })
 }
 
-it('the work of a parked session is restored and pushed without its runtime, as the same commit each time', async () => {
+it('the work of a parked session is committed and pushed without its runtime, as the same commit each time', async () => {
   const work = await parked()
-  const { workspaceDir, branch } = sample.plan()
+  const { branch } = sample.plan()
   const first = await finish(work)
   expect(first.refusal).toBeNull()
   const tip = await sample.sh(sample.remote, 'rev-parse', branch)
-  expect(first.finding).toMatchObject({ kind: 'workspace.push', commit: tip })
+  expect(first.finding).toMatchObject({ kind: 'park.finish', commit: tip })
+  // It leaves nothing, and touches no workspace.
+  for (const name of ['workspaces', 'scratch']) {
+    expect(await readdir(join(sample.dataDir, name)), name).toEqual([])
+  }
   expect(await sample.sh(sample.remote, 'log', '--format=%s', `main..${branch}`)).toBe('Work')
   const show = (file: string) => sample.sh(sample.remote, 'show', `${branch}:${file}`)
   expect(await show('src/a.txt')).toBe('staged, and changed again')
   expect(await show('new file.txt')).toBe('new')
-  // Nobody may have seen that it was pushed, and the workspace went again.
-  await removeWorkspace(sample.dataDir, workspaceDir)
+  // Nobody may have seen that it was pushed, and a try that was cut may have left something.
+  const nonce = '0'.repeat(16)
+  await writeFiles(join(sample.dataDir, 'scratch', `finish-${nonce}`), { 'workspaces/x': 'x' })
   const again = await finish(work)
   expect(again.refusal).toBeNull()
   expect(again.finding).toMatchObject({ commit: tip })
-  // Nor that, with the workspace still there.
-  expect((await finish(work)).finding).toMatchObject({ commit: tip })
 })
 
 it('a branch that somebody moved is left as it is', async () => {

@@ -49,7 +49,7 @@ export function addSessionCommands(program: Command, run: CommandRunner): void {
   session
     .command('stop')
     .description(
-      'stop it: its work is pushed, conversation and workspace stay, the ticket is Ready',
+      'stop it: its work is pushed, conversation and workspace stay, the ticket is Ready; said again: without waiting for the push',
     )
     .argument('<session>', REFERENCE, parsed(Reference))
     .action(

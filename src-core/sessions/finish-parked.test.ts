@@ -48,37 +48,33 @@ test('a parked session is finished from what is kept of it, without a runtime, a
   expect(await refusalOf(client.sessions.send({ ref, text: 'x' }))).toMatchObject({ code })
   expect(await refusalOf(client.sessions.resume({ ref }))).toMatchObject({ code })
   expect(await inState(core, ref, 'finished')).toMatchObject({ parked: null, workspace: null })
-  const [restore, push, remove] = asked(core)
-  expect(restore).toMatchObject({
-    ...{ kind: 'workspace.restore', key: TEST_KEY, work: { files: [file] } },
-    workspaceDir: expect.stringContaining(ticket.key),
-  })
   // It is the same commit each time it is made.
   const dates = { GIT_AUTHOR_DATE: parked?.at, GIT_COMMITTER_DATE: parked?.at }
-  expect(push).toMatchObject({ kind: 'workspace.push', env: dates })
-  expect(remove).toMatchObject({ kind: 'workspace.remove', force: true })
+  expect(asked(core)).toMatchObject([
+    {
+      ...{ kind: 'park.finish', key: TEST_KEY, work: { files: [file] }, env: dates },
+      message: expect.stringContaining(ticket.title),
+    },
+  ])
   await until('the removal', () => !existsSync(path))
   expect((await client.tickets.show({ ref })).status).toBe('Done')
   // Its own, and the one of the second ticket.
   expect(agent.heard('session.start')).toHaveLength(2)
 })
 
-test.each(['workspace.restore', 'workspace.push'] as const)(
-  'where the %s cannot be, it is parked as it was, without a workspace',
-  async (kind) => {
-    const core = await startTestCore({ agents: 1 })
-    core.launcher.answer = (probe) => (probe.kind === kind ? AWAY : answerProbe(probe))
-    const { ticket } = await keptAway(core)
-    await core.client.sessions.finish({ ref: ticket.key })
-    expect(await back(core, ticket.key)).toMatchObject({
-      ...{ state: 'parked', reason: AWAY.message, hint: AWAY.hint, parked: { why: 'person' } },
-    })
-    expect((await timeline(core, ticket.key)).at(-1)).toMatchObject({ code: AWAY.code })
-    core.launcher.answer = answerProbe
-    await core.client.sessions.finish({ ref: ticket.key })
-    await inState(core, ticket.key, 'finished')
-  },
-)
+test('where that cannot be, it is parked as it was, and can be finished later', async () => {
+  const core = await startTestCore({ agents: 1 })
+  core.launcher.answer = (probe) => (probe.kind === 'park.finish' ? AWAY : answerProbe(probe))
+  const { ticket } = await keptAway(core)
+  await core.client.sessions.finish({ ref: ticket.key })
+  expect(await back(core, ticket.key)).toMatchObject({
+    ...{ state: 'parked', reason: AWAY.message, hint: AWAY.hint, parked: { why: 'person' } },
+  })
+  expect((await timeline(core, ticket.key)).at(-1)).toMatchObject({ code: AWAY.code })
+  core.launcher.answer = answerProbe
+  await core.client.sessions.finish({ ref: ticket.key })
+  await inState(core, ticket.key, 'finished')
+})
 
 test('without the data key it says so, and nothing is tried', async () => {
   let isThere = true
@@ -98,10 +94,9 @@ test('without the data key it says so, and nothing is tried', async () => {
 test('a host that dies in it goes on at its next start', async () => {
   const first = await startTestCore({ agents: 1 })
   const { ticket } = await keptAway(first)
-  first.launcher.answer = (probe) =>
-    probe.kind === 'workspace.restore' ? undefined : answerProbe(probe)
+  first.launcher.answer = (probe) => (probe.kind === 'park.finish' ? undefined : answerProbe(probe))
   await first.client.sessions.finish({ ref: ticket.key })
-  await until('the restore', () => asked(first).length === 1)
+  await until('the finish', () => asked(first).length === 1)
   const second = await first.restart()
   await inState(second, ticket.key, 'finished')
   expect(second.launcher.holders(ticket.key)).toEqual([])
@@ -126,6 +121,6 @@ test('it waits for the end of a push that runs', async () => {
   agent.say({ type: 'probe.found', id, finding, refusal: null })
   await inState(core, ticket.key, 'finished')
   expect(asked(core).at(1)).toMatchObject({
-    ...{ kind: 'workspace.restore', pushedCommit: 'e'.repeat(40) },
+    ...{ kind: 'park.finish', pushedCommit: 'e'.repeat(40) },
   })
 })

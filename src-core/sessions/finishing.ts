@@ -1,6 +1,5 @@
-import type { Probe } from '../../src-shared/agent-wire.ts'
+import type { ProbeFinding } from '../../src-shared/agent-wire.ts'
 import type { Instant } from '../../src-shared/ids.ts'
-import type { ParkedWork } from '../../src-shared/parking.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committed, Committer } from '../commit/committer.ts'
 import { close, commitMessage, isFinishedUnheld, refuseFinish } from '../decide/finishing.ts'
@@ -10,7 +9,7 @@ import { Backoff } from '../fleet/backoff.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { PUSH_PROBE_MS, REMOVE_PROBE_MS, RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
-import type { SessionRow } from '../storage/rows.ts'
+import type { ProjectRow, SessionRow } from '../storage/rows.ts'
 import type { Reaping } from './reaping.ts'
 import { loadFacts } from './session-facts.ts'
 import { pushMarker } from './unheld-markers.ts'
@@ -23,7 +22,7 @@ type Parts = {
   idle(session: string): Promise<void>
 }
 type Ports = Pick<CorePorts, 'clock' | 'log' | 'storage' | 'paths' | 'key'>
-type Unheld = Omit<Extract<Probe, { kind: 'workspace.push' }>, 'kind' | 'message'>
+type Pushed = Pick<Extract<ProbeFinding, { kind: 'workspace.push' }>, 'commit' | 'notices'>
 
 /**
  * Finishes the sessions that no agent holds, from their workspaces, or from what is kept of parked ones, beside what the
@@ -89,7 +88,7 @@ export class Finishing {
   }
 
   async #finish(id: string): Promise<Result<unknown>> {
-    const { storage, paths } = this.#ports
+    const { storage } = this.#ports
     const { fleet, reaping, idle } = this.#parts
     await idle(id)
     const facts = await this.#factsOf(id)
@@ -109,43 +108,24 @@ export class Finishing {
         'Try again; what is wrong tells: ballet doctor',
       )
     }
-    const { branch, pushedCommit, parked } = session
-    const isKept = isKeptOnly(session)
-    if (session.workspace === null && !isKept) return this.#change(id, close)
-    const workspaceDir = session.workspace ?? paths.workspace(ticket.key, session.id)
-    const { repo } = project
-    const env = { ...project.env }
-    const plan = {
-      session: session.id,
-      ticket: ticket.key,
-      baseBranch: project.branch,
-      mirrorDir: paths.mirror(project.id),
-      marker: pushMarker(session.id),
-      ...{ repo, branch, pushedCommit, workspaceDir, env },
-    }
-    if (isKept && parked !== null) {
-      const restored = await this.#restore(plan, parked.work)
-      if (!restored.ok) return restored
-    }
-    const message = commitMessage(facts)
-    const dated = isKept && parked !== null ? { env: { ...env, ...datesOf(parked.at) } } : {}
-    const pushed = await fleet.ask(
-      { kind: 'workspace.push', ...plan, ...dated, message },
-      PUSH_PROBE_MS,
-    )
+    if (session.workspace === null && !isKeptOnly(session)) return this.#change(id, close)
+    const pushed = await this.#push({ ...facts, project })
     if (!pushed.ok) return pushed
     // Only when the push is on record may the clone that could prove it go.
-    const commit = pushed.value.commit ?? pushedCommit
+    const commit = pushed.value.commit ?? session.pushedCommit
     await this.#change(id, (draft) => {
       for (const notice of pushed.value.notices) draft.event({ kind: 'notice', ...notice })
       if (commit !== draft.session.pushedCommit) draft.set({ pushedCommit: commit })
     })
+    const { workspace: workspaceDir, branch } = session
+    if (workspaceDir === null) return this.#change(id, close)
     const removed = await fleet.ask(
       {
         kind: 'workspace.remove',
-        // What was restored holds nothing but what is kept and pushed.
-        ...{ repo, branch, workspaceDir, env, pushedCommit: commit, force: isKept },
-        marker: plan.marker,
+        ...{ repo: project.repo, branch, workspaceDir, env: { ...project.env } },
+        ...{ pushedCommit: commit, marker: pushMarker(session.id) },
+        // All that a parked one has there is kept, and pushed by now.
+        force: isKeptOnly(session),
       },
       REMOVE_PROBE_MS,
     )
@@ -153,19 +133,35 @@ export class Finishing {
     return this.#change(id, close)
   }
 
-  /** What is kept stays the truth of its work until it is pushed: where it is not, the workspace goes again. */
-  async #restore(plan: Unheld, work: ParkedWork): Promise<Result<unknown>> {
+  /** Out of its workspace, or of what is kept of it. */
+  async #push({
+    session,
+    ticket,
+    project,
+    ...facts
+  }: SessionFacts & { project: ProjectRow }): Promise<Result<Pushed>> {
     const { paths } = this.#ports
-    const { session: id, workspaceDir } = plan
+    const { branch, pushedCommit, parked, id } = session
+    const env = { ...project.env }
+    const plan = {
+      session: id,
+      ticket: ticket.key,
+      baseBranch: project.branch,
+      mirrorDir: paths.mirror(project.id),
+      workspaceDir: session.workspace ?? paths.workspace(ticket.key, id),
+      message: commitMessage({ ...facts, ticket }),
+      marker: pushMarker(id),
+      ...{ repo: project.repo, branch, pushedCommit },
+    }
+    if (!isKeptOnly(session) || parked === null) {
+      return this.#parts.fleet.ask({ kind: 'workspace.push', ...plan, env }, PUSH_PROBE_MS)
+    }
     const key = await this.#key()
     if (!key.ok) return key
-    // Said before it is made, so that one that is half made is found.
-    await this.#change(id, (draft) => {
-      if (draft.session.workspace === null) draft.set({ workspace: workspaceDir })
-    })
-    const kept = { work: { ...work, files: [...work.files] }, keptDir: paths.kept(id) }
-    const probe = { kind: 'workspace.restore' as const, ...plan, ...kept, key: key.value }
-    return this.#parts.fleet.ask(probe, PUSH_PROBE_MS)
+    const work = { ...parked.work, files: [...parked.work.files] }
+    const kept = { work, keptDir: paths.kept(id), key: key.value }
+    const dated = { env: { ...env, ...datesOf(parked.at) } }
+    return this.#parts.fleet.ask({ kind: 'park.finish', ...plan, ...dated, ...kept }, PUSH_PROBE_MS)
   }
 
   async #key(): Promise<Result<string>> {

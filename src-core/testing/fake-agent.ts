@@ -360,9 +360,8 @@ export const answerProbe: ProbeAnswer = (probe) => {
       return { kind: 'things.remove', refusals: probe.things.map(() => null) }
     case 'park.push':
       return { kind: 'park.push', commit: probe.work.commit ?? 'd'.repeat(40) }
-    case 'workspace.restore':
-      return { kind: 'workspace.restore', restored: true }
     case 'workspace.push':
-      return { kind: 'workspace.push', commit: 'd'.repeat(40), notices: [] }
+    case 'park.finish':
+      return { kind: probe.kind, commit: 'd'.repeat(40), notices: [] }
   }
 }
