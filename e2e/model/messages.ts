@@ -50,17 +50,32 @@ export function readMessagesRequest(body: unknown): MessagesRequest | string {
       return `messages.${index}.content: text or a list of blocks is required`
     }
   }
-  const tools = Array.isArray(body.tools) ? body.tools : []
+  const tools = (Array.isArray(body.tools) ? body.tools : []).flatMap((tool) =>
+    isRecord(tool) && typeof tool.name === 'string' ? [tool.name] : [],
+  )
   return {
     model: body.model,
     stream: body.stream === true,
-    messages,
+    messages: tools.includes('bash') ? messages.map(withMidTurn) : messages,
     system: body.system,
-    tools: tools.flatMap((tool) =>
-      isRecord(tool) && typeof tool.name === 'string' ? [tool.name] : [],
-    ),
+    tools,
     maxTokens: typeof body.max_tokens === 'number' ? body.max_tokens : undefined,
   }
+}
+
+/** What a tool of opencode gives when it was ended. */
+const CUT = /interrupted|aborted/iu
+
+/**
+ * opencode puts what was said in a turn behind the results of its tools, without a mark: as it puts what was said after
+ * a turn that was cut in them.
+ */
+function withMidTurn(message: Message): Message {
+  if (message.role !== 'user' || typeof message.content === 'string') return message
+  const results = message.content.filter(({ type }) => type === 'tool_result')
+  const isCut = results.some((result) => CUT.test(wholeText(result)))
+  const hasMore = results.length > 0 && results.length < message.content.length
+  return hasMore && !isCut ? { ...message, midTurn: true } : message
 }
 
 /** The texts of a message, in order; without tool results. */

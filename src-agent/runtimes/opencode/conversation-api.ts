@@ -8,7 +8,7 @@ import type { Rule } from './permission-rules.ts'
 import { PermissionPrompt, SessionInfo, type Status, StoredMessage } from './wire.ts'
 
 /** How long a server of MCP may take to answer, before the runtime goes on without it. */
-const MCP_LIMIT_MS = 5_000
+const MCP_LIMIT_MS = 15_000
 /** The first call for a folder makes the server read its configuration and load what that names. */
 const FIRST_LIMIT_MS = 60_000
 const ABORT_LIMIT_MS = 2_000

@@ -74,15 +74,19 @@ function recoverSegment({ answers }: Segment, options: Options): DriverSignal[] 
     }
   }
   signals.push(...book.settle(at, 'unknown'))
-  const stored = new Set(facts.openCalls)
+  const told = new Set(
+    signals.flatMap((signal) =>
+      signal.type === 'event' && signal.event.kind === 'tool.call' ? [signal.event.callId] : [],
+    ),
+  )
   return signals.filter(
     (signal) =>
       signal.type === 'event' &&
-      // Core closes those that it knows; the record knows no more of them.
+      // Calls that the timeline has are closed there already, or Core closes them; the record knows no more of them.
       !(
         signal.event.kind === 'tool.result' &&
         signal.event.status === 'unknown' &&
-        stored.has(signal.event.callId)
+        !told.has(signal.event.callId)
       ),
   )
 }
