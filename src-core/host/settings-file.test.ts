@@ -15,6 +15,7 @@ afterEach(() => rmSync(base, { recursive: true, force: true }))
 const defaults = {
   agents: 3,
   runtimePaths: {},
+  acpAgents: {},
   passEnv: [],
   theme: 'system',
   planner: { enabled: true, runtime: 'claude-code', limitSeconds: 90, costLimitUsd: 0.5 },
