@@ -111,6 +111,19 @@ export async function knownCommits(
   return found
 }
 
+/**
+ * Those of the names that a clone from the mirror of the project has too. What the clone fetched by itself the mirror
+ * may lack, and the remote may not have it any more when that matters.
+ */
+export async function commitsOfMirror(
+  git: Git,
+  { workspaceDir, mirrorDir }: Pick<WorkspacePlan, 'workspaceDir' | 'mirrorDir'>,
+  names: readonly (string | null)[],
+): Promise<string[]> {
+  if ((await kindOf(mirrorDir)) !== 'folder') return []
+  return knownCommits(git, mirrorDir, await knownCommits(git, workspaceDir, names))
+}
+
 /** Brings the objects of a bundle into a clone. Rejects with `snapshot.incomplete` when they need others. */
 export async function fetchBundle(
   git: Git,
@@ -119,7 +132,7 @@ export async function fetchBundle(
   signal: AbortSignal,
 ): Promise<void> {
   const options = { cwd, signal, limitMs: GIT_LIMITS.transfer }
-  const check = await git.run(['bundle', 'verify', '--quiet', file], options)
+  const check = await git.run(['bundle', 'verify', file], options)
   if (check.exitCode !== 0) {
     throw incomplete(`a bundle cannot be read: ${check.stderr.trim().slice(0, 300)}`)
   }

@@ -6,7 +6,7 @@ import { withRefusals } from '../workspace/failure.ts'
 import { pushCommit } from '../workspace/push.ts'
 import { readRecord } from '../workspace/record.ts'
 import type { WorkspacePlan } from '../workspace/report.ts'
-import { bundlePath, createBundle, knownCommits, updateRefs } from './local-refs.ts'
+import { bundlePath, commitsOfMirror, createBundle, updateRefs } from './local-refs.ts'
 import { type SealedFile, sealFile } from './sealed-file.ts'
 
 export type ParkPush =
@@ -94,7 +94,7 @@ async function bundleOf(
   const { workspaceDir: cwd, baseBranch } = plan
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const record = await readRecord(cwd)
-  const without = await knownCommits(git, cwd, [
+  const without = await commitsOfMirror(git, plan, [
     record?.base ?? null,
     `refs/remotes/origin/${baseBranch}`,
   ])

@@ -2,11 +2,19 @@ import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { lstat, mkdir, readdir, readlink, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { BalletError } from '../../src-shared/refusal.ts'
 import { type Git, type GitOptions, gitFailure } from '../git/run.ts'
 import { copyIndex } from '../workspace/snapshot.ts'
 import { type Blob, hashFiles, hashWritten } from './conversions.ts'
 import { FileMode } from './manifest.ts'
-import { absolutePath, comparePaths, foldersAbove, joinList, type PathBytes } from './path-bytes.ts'
+import {
+  absolutePath,
+  comparePaths,
+  foldersAbove,
+  joinList,
+  nameOfPath,
+  type PathBytes,
+} from './path-bytes.ts'
 import {
   type IndexEntry,
   isEmptyBlob,
@@ -300,6 +308,18 @@ async function addToIndex(
   if (lines.length === 0) return
   const args = ['update-index', '--add', '--replace', '-z', '--index-info']
   await must(git, args, { ...options, input: joinList(lines) })
+  // What it does not take it leaves out, and succeeds.
+  const held = new Set(await listed(git, ['ls-files', '-z', '--cached'], options))
+  const left = files.find(({ path }) => !held.has(path))
+  if (left !== undefined) throw notTaken(left.path)
+}
+
+function notTaken(path: PathBytes): BalletError {
+  return new BalletError({
+    code: 'workspace.file-name',
+    message: `git takes no file with the name ${JSON.stringify(nameOfPath(path))} into a commit.`,
+    hint: 'Have the agent rename, ignore or delete it, then park again. The session and its workspace are kept.',
+  })
 }
 
 /** Folders that hold no file of the work, and no other such folder. Ignored ones and repositories are not looked at. */
@@ -324,7 +344,8 @@ async function findEmptyFolders(
     for (const entry of names) {
       if (!entry.isDirectory()) continue
       const path = (folder === '' ? '' : `${folder}/`) + entry.name.toString('latin1')
-      if (path === '.git' || closed.has(path) || ignored.has(`${path}/`)) continue
+      // No manifest may name what some system takes for the repository itself.
+      if (path.toLowerCase() === '.git' || closed.has(path) || ignored.has(`${path}/`)) continue
       isUsed = (await walk(path)) || isUsed
     }
     if (!isUsed) found.push(folder)

@@ -11,6 +11,7 @@ import { beyondCommits } from './beyond-commits.ts'
 import {
   bundleLocalRefs,
   bundlePath,
+  commitsOfMirror,
   knownCommits,
   readLocalRefs,
   updateRefs,
@@ -98,6 +99,10 @@ async function snapshotOf(
       survey,
       {
         ...{ file: join(target.folder, 'workspace.sealed'), key: target.key, reasons },
+        without: await commitsOfMirror(git, plan, [
+          record.base,
+          `refs/remotes/origin/${plan.baseBranch}`,
+        ]),
         ...(target.archiveLimitBytes === undefined ? {} : { limitBytes: target.archiveLimitBytes }),
       },
       signal,
@@ -178,6 +183,8 @@ async function isAllCommitted(
     ...[work.intentToAdd, work.assumeUnchanged, work.skipWorktree, work.raw, work.emptyFolders],
   ]
   if (more.some((list) => list.length > 0)) return false
+  // Settings of line ends are those of the person, and there anyway.
+  if (manifest.config.some(([name]) => !BYTE_SETTINGS.includes(name))) return false
   const headTree = await git.text(['rev-parse', `${head.commit}^{tree}`], { cwd })
   return headTree === work.indexTree && headTree === work.workTree
 }
@@ -281,8 +288,8 @@ async function sealRefs(
   const cwd = plan.workspaceDir
   const file = bundlePath(target.folder, 'refs')
   // Not what other branches of the remote have: they may be gone by then.
-  const known = [manifest.base, `refs/remotes/origin/${plan.baseBranch}`, commit]
-  const without = await knownCommits(git, cwd, known)
+  const known = [manifest.base, `refs/remotes/origin/${plan.baseBranch}`]
+  const without = [...(await commitsOfMirror(git, plan, known)), commit]
   try {
     const bundle = await bundleLocalRefs(git, cwd, manifest, { file, without, signal })
     if (bundle === null) return null

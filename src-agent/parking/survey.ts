@@ -1,4 +1,5 @@
 import { type Git, type GitOptions, gitFailure } from '../git/run.ts'
+import { foldersWithGit } from '../workspace/inner-git.ts'
 import { type AsideFile, selectAside } from '../workspace/set-aside.ts'
 import { commitOf, type Head, readHead } from '../workspace/state.ts'
 import { type Conversions, readConversions } from './conversions.ts'
@@ -59,7 +60,7 @@ export async function surveyWorkspace(
   ])
   const all = [...entries.map(({ path }) => path), ...found]
   const conversions = await readConversions(git, all, config, options)
-  const nested = found.filter((path) => path.endsWith('/')).map((path) => path.slice(0, -1))
+  const nested = await findNested(cwd, { entries, found, ignored })
   const files = found.filter((path) => !path.endsWith('/'))
   const aside = await selectAside(cwd, [...files, ...(await intended(git, entries, options))])
   const isAside = new Set(aside.map(({ path }) => path))
@@ -68,6 +69,23 @@ export async function surveyWorkspace(
     ...{ cwd, head, own, entries, untracked, aside, nested },
     ...{ ignored: new Set(ignored), config, conversions },
   }
+}
+
+/** Those that git tells of, and those among whose files are some of the workspace's own. */
+async function findNested(
+  cwd: string,
+  known: {
+    entries: readonly IndexEntry[]
+    found: readonly PathBytes[]
+    ignored: readonly PathBytes[]
+  },
+): Promise<PathBytes[]> {
+  const folders = (paths: readonly PathBytes[]) =>
+    paths.filter((path) => path.endsWith('/')).map((path) => path.slice(0, -1))
+  const told = folders(known.found)
+  const submodules = known.entries.filter(({ mode }) => mode === '160000').map(({ path }) => path)
+  const closed = new Set([...told, ...submodules, ...folders(known.ignored)])
+  return [...told, ...(await foldersWithGit(cwd, closed))]
 }
 
 /** Files on the disk that are only intended to be added: like untracked ones, they are in no commit. */

@@ -1,13 +1,14 @@
 import { lstat, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { withoutCredentials } from '../git/redact.ts'
 import type { Git } from '../git/run.ts'
 import { type ArchiveEntry, extractInto, packEntries } from './archive.ts'
+import { forgetGone, withBorrowed } from './borrowed-objects.ts'
 import { incomplete } from './local-refs.ts'
-import { absolutePath, comparePaths, type PathBytes } from './path-bytes.ts'
+import { absolutePath, comparePaths, type PathBytes, splitList } from './path-bytes.ts'
 import { openSealed, type SealedFile, sealStream } from './sealed-file.ts'
-import { LONG_LIMIT_MS, listed, type Survey } from './survey.ts'
+import { LONG_LIMIT_MS, type Survey } from './survey.ts'
 
 /** A larger archive is not made; bytes of the files that go into it. */
 export const ARCHIVE_LIMIT_BYTES = 2 * 1024 ** 3
@@ -17,14 +18,34 @@ const SETTINGS = '.git/config'
 /** Of a git that was cut, and Ballet's own. */
 const NOT_IN_GIT = /\.lock$|^ballet-(scan$|index-)|^fsmonitor--daemon/
 
+type ArchiveTarget = {
+  file: string
+  key: Uint8Array
+  reasons: readonly string[]
+  /** Commits that every clone from the project's mirror has. */
+  without: readonly string[]
+  limitBytes?: number
+}
+
 /**
  * Seals the whole workspace with its `.git`, without what is ignored. Rejects with `workspace.too-large` before
  * anything is written when it is over the limit; `reasons` are why commits cannot hold the work.
  */
-export async function archiveWorkspace(
+export function archiveWorkspace(
   git: Git,
   survey: Survey,
-  target: { file: string; key: Uint8Array; reasons: readonly string[]; limitBytes?: number },
+  target: ArchiveTarget,
+  signal: AbortSignal,
+): Promise<SealedFile> {
+  const { cwd } = survey
+  const pack = { cwd, without: target.without, signal }
+  return withBorrowed(git, pack, () => sealWorkspace(git, survey, target, signal))
+}
+
+async function sealWorkspace(
+  git: Git,
+  survey: Survey,
+  target: ArchiveTarget,
   signal: AbortSignal,
 ): Promise<SealedFile> {
   const { bytes, entries } = await listEntries(git, survey)
@@ -54,26 +75,53 @@ async function listEntries(
   { cwd, ignored, nested, entries }: Survey,
 ): Promise<{ bytes: number; entries: ArchiveEntry[] }> {
   const skipped = new Set<PathBytes>([...ignored].map((path) => path.replace(/\/$/, '')))
+  const worktrees = await innerWorktrees(cwd)
   const links = entries.filter(({ mode }) => mode === '160000').map(({ path }) => path)
-  for (const inner of [...nested, ...links]) await addIgnored(git, cwd, inner, skipped)
+  for (const inner of new Set([...nested, ...links, ...worktrees])) {
+    // Whatever it ignores, files of the workspace's own index are kept.
+    const isShared = entries.some(({ path }) => path.startsWith(`${inner}/`))
+    if (!isShared) await addIgnored(git, cwd, inner, skipped)
+  }
   const found: ArchiveEntry[] = []
   let bytes = 0
-  const walk = async (folder: PathBytes) => {
+  /** Of an ignored folder only what leads to a worktree. */
+  const walk = async (folder: PathBytes, isIgnored: boolean) => {
     const names = (await readdir(absolutePath(cwd, folder), { encoding: 'buffer' })).map((name) =>
       name.toString('latin1'),
     )
     for (const name of names.sort(comparePaths)) {
       const path = folder === '' ? name : `${folder}/${name}`
-      if (skipped.has(path) || (folder === '.git' && NOT_IN_GIT.test(name))) continue
+      const isWorktree = worktrees.has(path)
+      const isLeft = !isWorktree && (isIgnored || skipped.has(path))
+      if (isLeft && !isAboveOne(path, worktrees)) continue
+      if (folder === '.git' && NOT_IN_GIT.test(name)) continue
       const source = absolutePath(cwd, path)
       const info = await lstat(source)
       found.push({ path, source })
-      if (info.isDirectory()) await walk(path)
+      if (info.isDirectory()) await walk(path, isLeft)
       else bytes += info.size
     }
   }
-  await walk('')
+  await walk('', false)
   return { bytes, entries: found }
+}
+
+/** Worktrees of the workspace inside of it: they are work, also where git ignores the place. */
+async function innerWorktrees(cwd: string): Promise<Set<PathBytes>> {
+  const folder = join(cwd, '.git', 'worktrees')
+  const found = new Set<PathBytes>()
+  for (const name of await readdir(folder).catch(() => [])) {
+    const text = await readFile(join(folder, name, 'gitdir'), 'latin1').catch(() => '')
+    const place = text.trim().replace(/[\\/]\.git$/, '')
+    const above = `${Buffer.from(cwd).toString('latin1')}/`
+    if (place.startsWith(above)) found.add(place.slice(above.length))
+  }
+  return found
+}
+
+function isAboveOne(path: PathBytes, worktrees: ReadonlySet<PathBytes>): boolean {
+  for (const each of worktrees) if (each.startsWith(`${path}/`)) return true
+  return false
 }
 
 /** What a repository inside of the workspace ignores itself. */
@@ -87,8 +135,10 @@ async function addIgnored(
   // A name that is no UTF-8 cannot be a working folder here: then everything in it is kept.
   if ((await lstat(join(folder, '.git')).catch(() => null)) === null) return
   const args = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory']
-  const found = await listed(git, args, { cwd: folder, limitMs: LONG_LIMIT_MS })
-  for (const path of found) skipped.add(`${inner}/${path.replace(/\/$/, '')}`)
+  const listed = await git.run(args, { cwd: folder, limitMs: LONG_LIMIT_MS })
+  // One that git cannot read is kept with everything.
+  if (listed.exitCode !== 0) return
+  for (const path of splitList(listed.stdout)) skipped.add(`${inner}/${path.replace(/\/$/, '')}`)
 }
 
 /**
@@ -108,7 +158,10 @@ export async function restoreArchive(
     join(folder, '.git', 'objects', 'info', 'alternates'),
     `${join(mirrorDir, 'objects').replaceAll('\\', '/')}\n`,
   )
-  const check = ['rev-list', '--objects', '--quiet', '--all', 'HEAD', '--not', '--remotes']
+  await forgetGone(git, folder)
+  const isBorn = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD'], { cwd: folder })
+  const tips = ['--all', ...(isBorn.exitCode === 0 ? ['HEAD'] : [])]
+  const check = ['rev-list', '--objects', '--quiet', ...tips, '--not', '--remotes']
   const whole = await git.run(check, { cwd: folder, signal, limitMs: LONG_LIMIT_MS })
   if (whole.exitCode !== 0) throw incomplete(whole.stderr.trim().slice(0, 300))
   await moveWorktrees(folder, from, to)
@@ -127,6 +180,8 @@ async function moveWorktrees(folder: string, from: string, to: string): Promise<
     }
     const inner = place.slice(from.length + 1)
     await writeFile(gitdir, `${join(to, inner)}\n`)
+    // One whose folder is gone can be there again, or be pruned.
+    if ((await lstat(dirname(join(folder, inner))).catch(() => null)) === null) continue
     await writeFile(join(folder, inner), `gitdir: ${join(to, '.git', 'worktrees', name)}\n`)
   }
 }

@@ -1,6 +1,7 @@
 import { access, lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Git } from '../git/run.ts'
+import { foldersWithGit } from './inner-git.ts'
 import { readHead, readList } from './state.ts'
 
 type Safe = { commits: readonly string[]; tracked: boolean; repo: string }
@@ -77,12 +78,18 @@ function inWords(name: string, missing: string): string {
 
 /** Repositories inside the workspace: a commit here can only point at them, not hold them. */
 async function nestedRepositories(git: Git, cwd: string): Promise<string[]> {
-  const untracked = await readList(git, cwd, ['ls-files', '-z', '--others', '--exclude-standard'])
+  const others = ['ls-files', '-z', '--others', '--exclude-standard']
+  const untracked = await readList(git, cwd, others)
+  const ignored = await readList(git, cwd, [...others, '--ignored', '--directory'])
   const tracked = await readList(git, cwd, ['ls-files', '-z', '--stage'])
   const links = tracked.flatMap((entry) =>
     entry.startsWith('160000 ') ? [entry.slice(entry.indexOf('\t') + 1)] : [],
   )
-  const found = untracked.filter((path) => path.endsWith('/')).map((path) => path.slice(0, -1))
+  const folders = (paths: readonly string[]) =>
+    paths.filter((path) => path.endsWith('/')).map((path) => path.slice(0, -1))
+  const told = folders(untracked)
+  const closed = new Set([...told, ...links, ...folders(ignored)].map(asLatin1))
+  const found = [...told, ...(await foldersWithGit(cwd, closed)).map(asUtf8)]
   const modules = links.length === 0 ? '' : await readText(join(cwd, '.gitmodules'))
   for (const link of links) {
     const isFilled = await access(join(cwd, link, '.git')).then(
@@ -95,6 +102,9 @@ async function nestedRepositories(git: Git, cwd: string): Promise<string[]> {
   }
   return found.map((path) => `the repository in ${path}`)
 }
+
+const asLatin1 = (path: string) => Buffer.from(path, 'utf8').toString('latin1')
+const asUtf8 = (path: string) => Buffer.from(path, 'latin1').toString('utf8')
 
 /** Whether a repository holds changes or commits that are nowhere else. */
 export async function isUnpushed(git: Git, folder: string): Promise<boolean> {
