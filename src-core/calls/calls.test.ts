@@ -237,7 +237,7 @@ test('a ticket is deleted with what it left, unless it is live or holds work', a
   core.launcher.answer = (probe) =>
     probe.kind === 'workspace.remove'
       ? { code: 'workspace.unpushed', message: 'Work is not pushed.', hint: 'Push it.' }
-      : undefined
+      : answerProbe(probe)
   expect(await refusalOf(client.tickets.delete({ ref: ticket.key }))).toMatchObject({
     code: 'workspace.unpushed',
     hint: 'Push it.',
@@ -289,7 +289,10 @@ test('a deletion that the host did not end is ended by the next one; nothing sta
     'the ticket to be gone',
     async () => (await second.client.tickets.list()).length === 0,
   )
-  expect(await second.storage.pendingOutbox()).toEqual([])
+  await until(
+    'its kept files to be removed',
+    async () => (await second.storage.pendingOutbox()).length === 0,
+  )
   first.core.stop().catch(() => undefined)
   await Promise.race([asked, settle()])
 })
