@@ -81,8 +81,13 @@ export const SessionSpec = z.object({
   prompt: z.string(),
   /** `park`: no runtime is started; the session is parked from what an earlier lease left. */
   task: z.enum(['run', 'park']),
-  /** What was kept when the session was parked, to be restored first; null when its workspace is still there. */
-  parked: z.object({ work: ParkedWork, key: z.string(), keptDir: z.string() }).nullable(),
+  /**
+   * What was kept when the session was parked last, to be restored first; null when nothing was. `restored`: an earlier
+   * lease restored it, so that it is only for a workspace that is gone.
+   */
+  parked: z
+    .object({ work: ParkedWork, key: z.string(), keptDir: z.string(), restored: z.boolean() })
+    .nullable(),
   /** Names of the files that are kept of the session; what else a parking that was cut left there goes. */
   kept: z.array(z.string()),
   /** Set when an earlier lease already ran this session. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentItem, SessionSpec } from '../../src-shared/agent-wire.ts'
 import type { AgentEventBody } from '../../src-shared/timeline.ts'
@@ -40,11 +41,13 @@ export type ContextOptions = Pick<
 }
 
 export function createContext(options: ContextOptions): LoopContext {
-  const { spec, dataDir, outgoing, clock } = options
+  const { dataDir, outgoing, clock } = options
+  const spec = withoutOutdated(options.spec)
   const env = sessionEnvironment(options.env, spec.env)
   const marker = { session: spec.session, nonce: spec.nonce }
   return {
     ...options,
+    spec,
     env,
     git: createGit({ env, marker }),
     plan: {
@@ -62,6 +65,12 @@ export function createContext(options: ContextOptions): LoopContext {
     report: timelineReport(outgoing, clock, kindOfSteps(spec)),
     scratchDir: scratchDirOf(dataDir, spec.nonce),
   }
+}
+
+/** What was kept is behind what an earlier lease restored and went on with, as long as that is there. */
+function withoutOutdated(spec: SessionSpec): SessionSpec {
+  const isThere = spec.parked?.restored === true && existsSync(spec.workspaceDir)
+  return isThere ? { ...spec, parked: null } : spec
 }
 
 /** The project's variables come over the host's; what is Ballet's own reaches nobody. */

@@ -78,7 +78,7 @@ export class ParkedScene {
   /** The facts with which Core brings the session back. */
   resumed(work: ParkedWork, changes: Record<string, unknown> = {}): Record<string, unknown> {
     return {
-      parked: { work, key: KEY, keptDir: this.keptDir },
+      parked: { work, key: KEY, keptDir: this.keptDir, restored: false },
       pushedCommit: work.pushed ? work.commit : null,
       resume: {
         conversation: 'conversation-1',

@@ -1,7 +1,7 @@
 import { access, chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SessionMarker } from '../../src-shared/agent-wire.ts'
+import { SessionMarker, WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
 import type { ParkedWork } from '../../src-shared/parking.ts'
 import { fingerprintOf } from '../parking/testing/fingerprint.ts'
 import { HandClock } from '../port/hand-clock.ts'
@@ -320,6 +320,59 @@ describe('parking what an earlier lease left', () => {
     )
     expect(await readFile(join(work, '.env'), 'utf8')).toBe('KEY=1\n')
     await again.loop.release()
+  })
+
+  it.each(['run', 'park'] as const)(
+    'has what was kept where the workspace was deleted after an earlier lease restored it: %s',
+    async (task) => {
+      const first = await park(await working())
+      const resumed = await scene.open(scene.resumed(first)).ready()
+      await scene.converse('all that was said, and more\n')
+      await resumed.loop.handOver(1_000, () => undefined)
+      const parked = { work: first, key: KEY, keptDir: scene.keptDir, restored: true }
+      const kept = first.files.map(({ name }) => name)
+      await rm(work, { recursive: true })
+      const later = scene.open({ ...scene.resumed(first), parked, kept, task })
+      if (task === 'run') {
+        await later.ready()
+        expect(await readFile(join(work, '.env'), 'utf8')).toBe('KEY=1\n')
+        expect(await readFile(scene.conversationFile(work), 'utf8')).toMatch(/more\n$/)
+        const [notice] = later.events('notice').filter(({ code }) => code === WORKSPACE_GONE)
+        expect(notice?.text).toContain('It is restored as it was when the session was parked')
+        await later.loop.release()
+        return
+      }
+      const second = await park(later.start(), scene.order({ kept: first.files }))
+      const withoutState = ({ files }: ParkedWork) => files.filter(({ kind }) => kind !== 'state')
+      expect(withoutState(second)).toEqual(withoutState(first))
+      expect(second).toMatchObject({ commit: first.commit, snapshot: first.snapshot })
+      const again = await scene.open(scene.resumed(second)).ready()
+      expect(await readFile(scene.conversationFile(work), 'utf8')).toMatch(/more\n$/)
+      await again.loop.release()
+    },
+  )
+
+  it('goes on with the workspace that an earlier lease restored where it is there', async () => {
+    const first = await park(await working())
+    const resumed = await scene.open(scene.resumed(first)).ready()
+    await writeFiles(work, { 'new file.txt': 'newer\n' })
+    await resumed.loop.handOver(1_000, () => undefined)
+    const parked = { work: first, key: KEY, keptDir: scene.keptDir, restored: true }
+    const later = await scene.open({ ...scene.resumed(first), parked }).ready()
+    expect(await readFile(join(work, 'new file.txt'), 'utf8')).toBe('newer\n')
+    expect(later.events('notice')).toEqual([])
+    await later.loop.release()
+  })
+
+  it('removes nothing that was kept before where it finds no workspace', async () => {
+    const first = await park(await working())
+    await scene.converse('all that was said\n')
+    const kept = first.files.map(({ name }) => name)
+    const next = scene.open({ ...scene.resumed(first), parked: null, kept, task: 'park' })
+    expect(await park(next.start(), scene.order({ kept: first.files }))).toMatchObject({
+      snapshot: null,
+    })
+    expect(await readdir(scene.keptDir)).toEqual(expect.arrayContaining(kept))
   })
 
   it('parks what is on the remote when the workspace was deleted by hand', async () => {

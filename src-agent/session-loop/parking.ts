@@ -67,8 +67,8 @@ export class Parking {
     await this.#files.begin()
     try {
       const snapshot = await this.step('snapshot', () => this.#snapshot(signal), snapshotInWords)
-      const earlier = this.#context.spec.parked?.work
-      if (snapshot === null && earlier !== undefined) return await this.#keptBefore(earlier, signal)
+      const earlier = this.#context.spec.parked
+      if (snapshot === null && earlier !== null) return await this.#keptBefore(earlier, signal)
       const pushed = await this.#push(snapshot, signal)
       const state = await this.#state(signal)
       return {
@@ -112,7 +112,9 @@ export class Parking {
   async free(work: ParkedWork): Promise<boolean> {
     const { plan, log } = this.#context
     const remove = async () => {
-      await removeOtherFiles(this.#order.keptDir, work.files)
+      // Without a workspace what was kept before may be all that there is of the work.
+      const before = work.snapshot === null ? this.#order.kept : []
+      await removeOtherFiles(this.#order.keptDir, [...work.files, ...before])
       const isGone = await removeWorkspace(plan.dataDir, plan.workspaceDir)
       if (!isGone) log('warn', 'a removed workspace could not be deleted yet', { ...plan })
     }
@@ -125,7 +127,7 @@ export class Parking {
   async #snapshot(signal: AbortSignal): Promise<Snapshot | null> {
     if (!(await hasWorkspace(this.#context))) {
       const ran = this.#conversation.runtimeVersion !== null
-      const told = { plan: this.#context.plan, report: this.#report }
+      const told = { ...this.#context, report: this.#report }
       if (ran || expectsWorkspace(this.#context)) tellWorkspaceGone(told, 'parked')
       return null
     }
@@ -139,9 +141,12 @@ export class Parking {
   }
 
   /** There is no workspace: what was kept before is all there is of the work, but the conversation may have gone on. */
-  async #keptBefore(earlier: ParkedWork, signal: AbortSignal): Promise<ParkedWork> {
+  async #keptBefore(
+    { work: earlier, restored }: NonNullable<LoopContext['spec']['parked']>,
+    signal: AbortSignal,
+  ): Promise<ParkedWork> {
     // Cut before it was restored.
-    if (this.#conversation.runtimeVersion === null) return earlier
+    if (!restored && this.#conversation.runtimeVersion === null) return earlier
     for (const file of earlier.files) {
       if (file.kind === 'state' || (await this.#files.reuse(file))) continue
       throw new BalletError({
@@ -222,8 +227,9 @@ export class Parking {
     const { spec, plan, env, scratchDir } = this.#context
     const earlier = spec.parked?.work
     const file = earlier?.files.find(({ kind }) => kind === 'state')
-    if (runtimeVersion === null && file !== undefined && earlier?.state !== null) {
-      // No runtime went on with it under this lease.
+    const wentOn = runtimeVersion !== null || spec.parked?.restored === true
+    if (!wentOn && file !== undefined && earlier?.state !== null) {
+      // No runtime went on with it since.
       if (await this.#files.reuse(file)) return earlier?.state ?? null
     }
     const version = runtimeVersion ?? (await this.#installedVersion())

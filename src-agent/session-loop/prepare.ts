@@ -65,13 +65,15 @@ async function opened(
 
 /** Null when nothing of a workspace was kept. */
 async function restored(
-  { spec, git, plan, report }: LoopContext,
+  context: LoopContext,
   signal: AbortSignal,
 ): Promise<WorkspaceRecord | null> {
+  const { spec, git, plan, report } = context
   if (spec.parked === null) return null
   const work = await workOf(spec.parked.work, spec.parked)
   if (work === null) return null
   const { record, moved } = await restoreWorkspace(git, plan, work, report, signal)
+  if (spec.parked.restored) tellWorkspaceGone(context, 'restored')
   if (moved !== null) {
     report.notice('warning', BRANCH_MOVED, divergenceInWords(plan.branch, moved))
   }

@@ -15,6 +15,8 @@ export async function restoreConversation(context: LoopContext, driver: Driver):
   const { parked, resume } = spec
   const state = parked?.work.state ?? null
   if (parked === null || state === null || state.conversation !== resume?.conversation) return
+  // The runtime went on with it since, and has all of it.
+  if (parked.restored) return
   try {
     await asStep(
       report,

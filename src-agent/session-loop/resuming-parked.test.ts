@@ -200,7 +200,7 @@ describe('resuming a parked session', () => {
   })
 })
 
-const parkedPlace = () => ({ key: KEY_OF_SCENE, keptDir: scene.keptDir })
+const parkedPlace = () => ({ key: KEY_OF_SCENE, keptDir: scene.keptDir, restored: false })
 const KEY_OF_SCENE = Buffer.alloc(32, 7).toString('base64')
 
 /** The same without what is sealed beside the commits. */

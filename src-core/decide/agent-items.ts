@@ -10,7 +10,14 @@ import { letGo } from './continue-with.ts'
 import { beginFinish, refuseFinish, tellRefused } from './finishing.ts'
 import { endLease } from './item-end.ts'
 import { takeMcpCall } from './mcp-calls.ts'
-import { type Drained, refusePark, storeParked, storeRestored, wakesUp } from './parking.ts'
+import {
+  type Drained,
+  refusePark,
+  storeParked,
+  storePushed,
+  storeRestored,
+  wakesUp,
+} from './parking.ts'
 import { type Items, isNoticeForRuntime, isUnreachableNotice } from './plain-items.ts'
 import { sayWhatIsAsked, sendAnswers } from './questions.ts'
 import { endTurnOfRequests, openRequest, settleRequest } from './requests.ts'
@@ -161,6 +168,7 @@ class ItemFold {
         break
       case 'pushed':
         draft.set({ pushedCommit: item.commit })
+        storePushed(draft)
         break
       case 'parked':
         this.#parked(item)

@@ -81,10 +81,11 @@ export function storeParked(
   const { saga, parked: before, wakes, continueWith } = draft.session
   if (continueWith === null) loseRuntime(draft, ids)
   const why = saga?.why ?? 'drain'
-  if (before !== null) removeOthers(draft, before, work.files)
+  const kept = before === null ? work : withEarlier(work, before)
+  if (before !== null) removeOthers(draft, before, kept.files)
   if (draft.session.state !== 'parking') draft.move('parking')
   draft.set({
-    parked: { why, at: draft.now, work, restored: false },
+    parked: { why, at: draft.now, work: kept, restored: false },
     saga: null,
     pending: null,
     queuedAt: null,
@@ -104,6 +105,14 @@ function hasMoreToDo({ queued, sent }: SessionDraft, why: ParkReason, seq: numbe
   const isLate = ({ position, inputKind }: InputRow) =>
     position > seq && !(why === 'stop' && inputKind === 'answer')
   return queued.some(isLate)
+}
+
+/** Where there was no workspace, what was kept before may be all that there is of the work. */
+function withEarlier(work: KeptWork['work'], { work: before }: KeptWork): KeptWork['work'] {
+  if (work.snapshot !== null) return work
+  const names = new Set(work.files.map(({ name }) => name))
+  const earlier = before.files.filter(({ kind, name }) => kind !== 'state' && !names.has(name))
+  return { ...work, files: [...work.files, ...earlier] }
 }
 
 function removeOthers(
@@ -139,6 +148,12 @@ export function refusePark(
 /** What a turn that was interrupted for a drain has to say when it goes on. */
 export function wakesUp(saga: ParkSaga | null): boolean {
   return saga?.why === 'drain'
+}
+
+/** What was kept is behind what the session pushed after it was restored. */
+export function storePushed(draft: SessionDraft): void {
+  const { parked } = draft.session
+  if (parked?.restored === true) draft.set({ parked: { ...parked, hasPushed: true } })
 }
 
 /** The session runs again in a workspace of its own, and is told to go on where nobody says anything else. */

@@ -195,7 +195,7 @@ export class Assignment {
       const { session } = facts
       const turnEvents = await this.#turn(session, 0)
       const turnBefore = await this.#turn(session, 1)
-      const key = needsKey(session) ? await this.#ports.key() : null
+      const key = await this.#keyFor(session)
       const hasTools = this.#fleet.capabilities(session.runtime)?.mcp ?? true
       const spec = buildSpec(
         { facts, lease, project, turnEvents, turnBefore, key, hasTools },
@@ -212,6 +212,19 @@ export class Assignment {
     } catch (error) {
       this.#ports.log.error('a session could not be begun', { error, session: lease.sessionId })
       slot.kill('could not be told what to do')
+    }
+  }
+
+  /** Null where it is not needed. Rejects where it is, and cannot be had. */
+  async #keyFor(session: SessionRow): Promise<string | null> {
+    if (needsKey(session)) return this.#ports.key()
+    if (session.parked === null) return null
+    try {
+      return await this.#ports.key()
+    } catch (error) {
+      // Most likely its workspace is there.
+      this.#ports.log.warn('what was kept of a session cannot be used', { error, id: session.id })
+      return null
     }
   }
 

@@ -443,7 +443,10 @@ test('a lost conversation is followed by a new one, which knows the ticket, what
   agent.end('failed', true, { code: 'runtime.conversation-lost', message: 'It is corrupt.' })
   await until('a third start', () => agent.heard('session.start').length === 3)
   // The work is in the workspace by now; the state is not tried again.
-  expect(agent.spec()).toMatchObject({ parked: null, resume: { conversation: null } })
+  expect(agent.spec()).toMatchObject({
+    parked: { restored: true, work: { state: null } },
+    resume: { conversation: null },
+  })
   agent.items([{ type: 'ready', conversation: 'conversation-2', runtimeVersion: '2.1.332' }])
   const [, anew] = await deliveries(agent, 2)
   for (const part of ['Add a button', 'Which colour has button 1?', 'Answer: Blue']) {
@@ -485,6 +488,43 @@ test('what is parked again replaces what was kept before; a deleted ticket leave
   expect([second, same].map(({ path }) => existsSync(path))).toEqual([true, true])
   await core.client.tickets.delete({ ref: ticket.key })
   await until('the removal', () => !existsSync(second.path) && !existsSync(same.path))
+})
+
+test('what was kept is there for the next lease until the session pushed more, or parks with a workspace', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  const aside = await keptOnDisk(core, ticket.key, 'aside-1.sealed')
+  const file = { ...aside.file, kind: 'aside' as const }
+  await core.client.sessions.park({ ref: ticket.key })
+  await letGo(core, ticket.key, agent, { files: [file] })
+  await core.client.sessions.resume({ ref: ticket.key })
+  await nextStart(agent)
+  expect(agent.spec()).toMatchObject({ parked: { restored: false, work: { files: [file] } } })
+  await stored(agent, () => agent.ready())
+  const follow = async (from: FakeAgent) => {
+    from.die()
+    await inState(core, ticket.key, 'resuming')
+    core.clock.turn(5_000)
+    return until('the next agent', () => {
+      const latest = core.launcher.agent('agent-1')
+      return latest !== from && latest.heard('session.start').length === 1 && latest
+    })
+  }
+  const next = await follow(agent)
+  expect(next.spec()).toMatchObject({ parked: { restored: true, work: { files: [file] } } })
+  await stored(next, () => next.ready())
+  // It finds no workspace, and has nothing of what was kept.
+  await core.client.sessions.park({ ref: ticket.key })
+  await letGo(core, ticket.key, next, { commit: null, files: [], snapshot: null })
+  await settle()
+  expect(existsSync(aside.path)).toBe(true)
+  await core.client.sessions.resume({ ref: ticket.key })
+  await nextStart(next)
+  expect(next.spec()).toMatchObject({ kept: ['aside-1.sealed'], parked: { restored: false } })
+  await stored(next, () => next.ready())
+  await stored(next, () => next.item({ type: 'pushed', commit: 'f'.repeat(40) }))
+  const third = await follow(next)
+  expect(third.spec()).toMatchObject({ kept: ['aside-1.sealed'], parked: null })
 })
 
 test('what holds no agent, or does not know yet what it holds, is not parked', async () => {

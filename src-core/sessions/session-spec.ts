@@ -74,20 +74,21 @@ export function buildSpec(
   }
 }
 
-/** What is to be restored first; nothing where its workspace is there. */
+/** What is to be restored first, or where its workspace is gone, which the agent finds out. */
 function parkedOf(
   { id, parked, conversation }: SessionRow,
   key: string,
   paths: Paths,
 ): Spec['parked'] {
-  if (parked === null || !isKeptOnly({ parked })) return null
-  const { work } = parked
+  if (parked === null || parked.hasPushed === true) return null
+  const { work, restored } = parked
   // The state of a conversation that is lost is not tried again.
   const state = work.state?.conversation === conversation ? work.state : null
-  return { work: { ...work, state, files: [...work.files] }, key, keptDir: paths.kept(id) }
+  const keptDir = paths.kept(id)
+  return { work: { ...work, state, files: [...work.files] }, key, keptDir, restored }
 }
 
-/** Whether an agent that runs the session needs the data key. */
+/** Whether an agent that runs the session can do nothing without the data key. */
 export function needsKey({ state, parked }: Pick<SessionRow, 'state' | 'parked'>): boolean {
   return state === 'parking' || isKeptOnly({ parked })
 }

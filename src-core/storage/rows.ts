@@ -101,6 +101,8 @@ export type KeptWork = {
   work: ParkedWork
   /** The session runs again in a workspace of its own: what is kept is behind it. */
   restored: boolean
+  /** Since then it pushed more than what is kept. */
+  hasPushed?: boolean
 }
 
 /** Another runtime or model that is to go on with a session. */
