@@ -15,7 +15,7 @@ import { addProject, startTicket, timelineOf, waitForTurnEnd } from './watch.ts'
 import type { Workbench } from './workbench.ts'
 
 /** Starting a cold runtime beside another one takes long on a busy machine. */
-export const TURN_LIMIT_MS = 60_000
+export const TURN_LIMIT_MS = 120_000
 
 /** A host with one runtime and one session of it. */
 export type Scene = {

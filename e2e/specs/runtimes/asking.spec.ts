@@ -31,6 +31,9 @@ const WORK = [
   'mkdir -p empty/folder && echo KEY=never-on-the-remote > .env && echo said-by-the-tool',
 ].join(' && ')
 
+// The cold start of some of them takes a second of a processor that is not busy.
+test.slow()
+
 for (const runtime of TESTED) {
   test(`${runtime.title}: what needs permission is asked for, and allowed, allowed for the session, denied`, async ({
     bench,

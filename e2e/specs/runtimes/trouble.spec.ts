@@ -15,6 +15,9 @@ import { waitFor } from '../../support/wait-for.ts'
 import { ofKind, waitForEvent, waitForState, waitForTurnEnd } from '../../support/watch.ts'
 import { test } from '../../support/workbench.ts'
 
+// The cold start of some of them takes a second of a processor that is not busy.
+test.slow()
+
 for (const runtime of TESTED) {
   test(`${runtime.title}: errors of the model are told, with what to do; one that passes is got over`, async ({
     bench,

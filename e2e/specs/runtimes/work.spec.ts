@@ -49,6 +49,9 @@ const KINDS: readonly Step[] = [
 const saying = (requests: readonly RecordedRequest[], word: string) =>
   requests.filter((request) => wholeText(request.messages).includes(word))
 
+// The cold start of some of them takes a second of a processor that is not busy.
+test.slow()
+
 for (const runtime of TESTED) {
   test(`${runtime.title}: turns, streaming, a call of each kind, usage; a stop leaves nothing`, async ({
     bench,
