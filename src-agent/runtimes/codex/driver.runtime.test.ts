@@ -93,7 +93,11 @@ describe('a session of Codex', () => {
 
   it('ends the command of an interrupted turn within a second, and goes on', async () => {
     await begin()
-    const own = await session.processes()
+    // The program and the wrapper of its package; at its start it runs some more for a moment.
+    const own = await scene.waitFor('the runtime alone', async () => {
+      const found = await session.processes()
+      return found.length === 2 && found
+    })
     const command = 'echo begun; (setsid sleep 300 &); sleep 0.5; echo more; sleep 300'
     const steps = [{ tool: 'Bash', input: { command } }, { text: 'never' }]
     await session.send(deliveryOf(scripted('slow', steps)))
