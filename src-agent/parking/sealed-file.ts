@@ -263,7 +263,7 @@ async function openExisting(file: string): Promise<FileHandle> {
       {
         code: 'state.missing',
         message: `${file} is not there any more.`,
-        hint: 'Something else removed it. Resume without it: the session begins a new conversation.',
+        hint: 'Something else removed it. Put it back from a backup, then try again.',
       },
       { cause: error },
     )
