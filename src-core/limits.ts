@@ -38,8 +38,11 @@ export const PARK_MS = 30 * 60_000
 
 /** Deadlines are looked at so often at least. */
 export const DEADLINE_TICK_MS = 30_000
-/** Of a push of what is kept of a parked session; nobody can resume it meanwhile. */
+/** Of a push of what is kept of a parked session; one that needs longer has twice as long the next time. */
 export const KEPT_PUSH_MS = 2 * 60_000
+export const KEPT_PUSH_MAX_MS = 30 * 60_000
+/** So long a push may keep a session from being resumed or finished; then that begins beside it. */
+export const KEPT_PUSH_ALONE_MS = KEPT_PUSH_MS
 /** From a push that did not go through to the next, doubling. */
 export const KEPT_PUSH_RETRY_MS = 30_000
 export const KEPT_PUSH_RETRY_MAX_MS = 15 * 60_000

@@ -73,6 +73,48 @@ test('a push goes on after a restart; while it runs the session is not brought b
   expect(probes(second, 'park.push')).toHaveLength(1)
 })
 
+test('a push that is not through in time has longer the next time, and a resume does not wait for it', async () => {
+  const first = await startTestCore({ agents: 1 })
+  const { ticket } = await keptAway(first, { pushed: false, notPushed: UNREACHABLE })
+  const core = await first.restart()
+  core.launcher.answer = (probe) => (probe.kind === 'park.push' ? undefined : answerProbe(probe))
+  await pass(core, 40_000)
+  const agent = core.launcher.agent('agent-1')
+  const asked = (count: number) =>
+    until(`push ${count}`, async () => {
+      await pass(core, 5_000, [agent])
+      return agent.heard('probe').filter(({ probe }) => probe.kind === 'park.push')[count - 1]
+    })
+  const limits: number[] = []
+  for (let count = 1; count <= 6; count += 1) {
+    const { id, limitMs } = await asked(count)
+    limits.push(limitMs / 60_000)
+    if (count === 6) break
+    const refusal = { code: 'probe.time-limit', message: 'Looking at it took longer.' }
+    agent.say({ type: 'probe.found', id, finding: null, refusal })
+    await settle()
+  }
+  expect(limits).toEqual([2, 4, 8, 16, 30, 30])
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    reason: expect.stringContaining('within 30 minutes; the next try may take 30 minutes'),
+  })
+  await core.client.sessions.resume({ ref: ticket.key })
+  await pass(core, 60_000, [agent])
+  expect(agent.heard('session.start')).toEqual([])
+  await pass(core, 61_000, [agent])
+  await until('the start', () => agent.heard('session.start').length === 1)
+  // What it pushes meanwhile is later than what comes through now.
+  await stored(agent, () => agent.ready())
+  await stored(agent, () => agent.item({ type: 'pushed', commit: 'f'.repeat(40) }))
+  const { id } = await asked(6)
+  const finding = { kind: 'park.push' as const, commit: 'e'.repeat(40) }
+  agent.say({ type: 'probe.found', id, finding, refusal: null })
+  await settle()
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    pushedCommit: 'f'.repeat(40),
+  })
+})
+
 test('an agent that dies before it removed the workspace leaves that to another one', async () => {
   const core = await startTestCore({ agents: 2 })
   const { ticket, agent } = await waiting(core)

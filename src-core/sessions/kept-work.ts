@@ -1,10 +1,12 @@
-import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
+import { accept, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committed, Committer } from '../commit/committer.ts'
 import { isKeptOnly, parkedReason } from '../decide/kept-work.ts'
 import { SessionDraft } from '../decide/session-draft.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import {
+  KEPT_PUSH_ALONE_MS,
+  KEPT_PUSH_MAX_MS,
   KEPT_PUSH_MS,
   KEPT_PUSH_RETRY_MAX_MS,
   KEPT_PUSH_RETRY_MS,
@@ -28,7 +30,16 @@ type Ports = Pick<CorePorts, 'clock' | 'log' | 'storage' | 'paths' | 'key'>
 /** What is still to be done for it while no agent holds it. */
 type Job = 'clear' | 'push'
 
-type Running = { busy: boolean; backoff: Backoff; cancel: () => void; done: Promise<void> }
+type Running = {
+  /** Nothing else may begin with the session. */
+  busy: boolean
+  backoff: Backoff
+  /** Of the next push, in milliseconds. */
+  limitMs: number
+  cancel: () => void
+  /** Resolves when it is not busy any more. */
+  done: Promise<void>
+}
 
 /**
  * Does for parked sessions what their agents could not: removes a workspace whose agent died before it did, and pushes
@@ -61,7 +72,7 @@ export class KeptWorkKeeper {
     return this.#running.get(session)?.busy === true
   }
 
-  /** Resolves when nothing of the session is being done here; no job is longer than its limit. */
+  /** Resolves when nothing of the session is being done here that another one has to wait for. */
   async idle(session: string): Promise<void> {
     while (this.isBusy(session)) await this.#running.get(session)?.done
   }
@@ -80,7 +91,8 @@ export class KeptWorkKeeper {
     if (running !== undefined) return
     const backoff = new Backoff(KEPT_PUSH_RETRY_MS, KEPT_PUSH_RETRY_MAX_MS)
     const done = Promise.resolve()
-    const added: Running = { busy: false, backoff, cancel: () => undefined, done }
+    const limitMs = KEPT_PUSH_MS
+    const added: Running = { busy: false, backoff, limitMs, cancel: () => undefined, done }
     this.#running.set(row.id, added)
     // What was tried a moment ago by the agent is not tried at once again.
     if (jobOf(row) === 'push') this.#later(row.id, added)
@@ -110,7 +122,8 @@ export class KeptWorkKeeper {
       const row = await this.#parts.committer.cache.row('session', id)
       const job = row === undefined ? null : jobOf(row)
       if (row !== undefined && job !== null) {
-        const result = job === 'clear' ? await this.#clear(row) : await this.#push(row)
+        const result =
+          job === 'clear' ? await this.#clear(row) : await this.#pushBeside(row, running)
         done = result.ok
         if (!result.ok) this.#ports.log.info(`a parked session: ${job} again later`, result.refusal)
       }
@@ -150,12 +163,31 @@ export class KeptWorkKeeper {
     return this.#change(id, (draft) => draft.set({ workspace: null }))
   }
 
-  async #push(row: SessionRow): Promise<Result<unknown>> {
+  /** After a while others may go on with the session: a push that is overtaken replaces nothing on the remote. */
+  async #pushBeside(row: SessionRow, running: Running): Promise<Result<unknown>> {
+    let cancel = () => {}
+    const alone = new Promise<void>((resolve) => {
+      cancel = this.#ports.clock.after(KEPT_PUSH_ALONE_MS, () => {
+        running.busy = false
+        resolve()
+        this.#parts.available()
+      })
+    })
+    running.done = Promise.race([running.done, alone])
+    try {
+      return await this.#push(row, running)
+    } finally {
+      cancel()
+    }
+  }
+
+  async #push(row: SessionRow, running: Running): Promise<Result<unknown>> {
     const { id, branch, pushedCommit, parked } = row
     const project = await this.#ports.storage.row('project', row.projectId)
     if (project === undefined || parked === null) return accept(undefined)
     const { paths } = this.#ports
-    const pushed = await this.#parts.fleet.ask(
+    const { limitMs } = running
+    const asked = await this.#parts.fleet.ask(
       {
         kind: 'park.push',
         marker: pushMarker(id),
@@ -163,8 +195,10 @@ export class KeptWorkKeeper {
         ...{ mirrorDir: paths.mirror(project.id), env: { ...project.env } },
         ...{ work: parked.work, key: await this.#ports.key(), keptDir: paths.kept(id) },
       },
-      KEPT_PUSH_MS,
+      limitMs,
     )
+    if (isTimeOut(asked)) running.limitMs = Math.min(2 * limitMs, KEPT_PUSH_MAX_MS)
+    const pushed = isTimeOut(asked) ? tooSlow(limitMs, running.limitMs) : asked
     await this.#change(id, (draft) => {
       const { parked: now, reason, state } = draft.session
       const before = parkedReason(draft.session)
@@ -174,7 +208,10 @@ export class KeptWorkKeeper {
       const next = { ...now, work: { ...now.work, pushed: pushed.ok, notPushed } }
       draft.set({ parked: next })
       if (pushed.ok) {
-        draft.set({ pushedCommit: pushed.value.commit })
+        // Who went on with the session beside it may have pushed more.
+        if (draft.session.pushedCommit === pushedCommit) {
+          draft.set({ pushedCommit: pushed.value.commit })
+        }
         const text = `The branch ${branch} is on the remote now.`
         draft.event({ kind: 'notice', level: 'info', code: 'park.pushed', text })
       }
@@ -204,4 +241,20 @@ function jobOf({ state, leaseId, parked, workspace, pending }: SessionRow): Job 
   if (!isKeptOnly({ parked })) return null
   if (workspace !== null) return 'clear'
   return parked.work.pushed || parked.work.commit === null ? null : 'push'
+}
+
+const isTimeOut = (result: Result<unknown>): boolean =>
+  !result.ok &&
+  (result.refusal.code === 'probe.time-limit' || result.refusal.code === 'probe.timeout')
+
+function tooSlow(limitMs: number, nextMs: number): { ok: false; refusal: Refusal } {
+  const inMinutes = (ms: number) => `${Math.round(ms / 60_000)} minutes`
+  return {
+    ok: false,
+    refusal: {
+      code: 'push.time-limit',
+      message: `The remote did not take it within ${inMinutes(limitMs)}; the next try may take ${inMinutes(nextMs)}.`,
+      hint: 'Nothing is lost: it is kept here, and a resume does not wait for it.',
+    },
+  }
 }
