@@ -1,5 +1,5 @@
 import { NOT_PUSHED } from '../../src-shared/agent-wire.ts'
-import type { Refusal } from '../../src-shared/refusal.ts'
+import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { commitAndPush } from '../workspace/finish.ts'
 import { kindOf, removeWorkspace } from '../workspace/folders.ts'
@@ -90,4 +90,13 @@ function whyNotPushed(
   if (!limit.aborted) return refusal
   const seconds = STOP_PUSH_LIMIT_MS / 1_000
   return { code, message: `The remote did not take it within ${seconds} s.`, hint }
+}
+
+/** What prepares the session goes on although it was told to yield: nothing is known of its workspace. */
+export function notYielded(): BalletError {
+  return new BalletError({
+    code: 'session.not-yielded',
+    message: 'What prepared the session did not end in time, and may still write to its workspace.',
+    hint: 'Nothing is lost. Try again in a moment.',
+  })
 }

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { HandClock } from '../port/hand-clock.ts'
 import { makeSample, type Sample } from '../workspace/sample-repository.ts'
 import { LoopHarness, makeDelivery, makeSpec, until } from './loop-harness.ts'
+import { ParkedScene } from './parked-scene.ts'
 import { RecordingDriver } from './recording-driver.ts'
 import { RUNTIME_LIMITS } from './runtime-keeper.ts'
 
@@ -27,6 +28,36 @@ describe('nothing waits for ever', () => {
       outcome: 'failed',
       refusal: { code: 'runtime.time-limit' },
     })
+  })
+
+  it('for preparing that does not yield: the session is not parked beside it, and goes on later', async () => {
+    const scene = new ParkedScene(sample)
+    const driver = scene.driver()
+    let find: () => void = () => undefined
+    const report = await driver.find()
+    driver.find = () =>
+      new Promise((resolve) => {
+        find = () => resolve(report)
+      })
+    const harness = open(driver).start()
+    await harness.untilItem('workspace')
+    const parking = harness.loop.park(scene.order())
+    await until('the limit', () => {
+      clock.advance(1_000)
+      return harness.items.at(-1)?.type === 'refused'
+    })
+    await parking
+    expect(harness.items.at(-1)).toMatchObject({
+      ...{ type: 'refused', what: 'park' },
+      refusal: { code: 'session.not-yielded' },
+    })
+    // What ends late changes nothing.
+    find()
+    driver.find = async () => report
+    harness.loop.deliver(makeDelivery('go on'))
+    await harness.untilAsked('send go on')
+    expect(driver.asked.filter((asked) => asked === 'start')).toHaveLength(1)
+    await harness.loop.release()
   })
 
   it('for a runtime that does not take a message: it comes back, and its fate is asked', async () => {

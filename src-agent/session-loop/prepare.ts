@@ -1,4 +1,5 @@
-import { BRANCH_MOVED } from '../../src-shared/agent-wire.ts'
+import { BRANCH_MOVED, type RuntimeReport } from '../../src-shared/agent-wire.ts'
+import { BalletError } from '../../src-shared/refusal.ts'
 import { divergenceInWords } from '../parking/divergence.ts'
 import { workOf } from '../parking/kept-work.ts'
 import { restoreWorkspace } from '../parking/restore.ts'
@@ -78,4 +79,15 @@ async function restored(
     report.notice('warning', BRANCH_MOVED, divergenceInWords(plan.branch, moved))
   }
   return record
+}
+
+/** The program of a runtime. Throws `BalletError` when it cannot be used. */
+export function executableOf(found: RuntimeReport): string {
+  if (found.problem !== null) throw new BalletError(found.problem)
+  if (found.path !== null) return found.path
+  throw new BalletError({
+    code: 'runtime.not-found',
+    message: `${found.runtime} was not found on this machine.`,
+    hint: 'Install it, or set its path in the settings.',
+  })
 }

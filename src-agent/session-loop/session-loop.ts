@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
-import type { Delivery, ProcessIdentity, RuntimeReport } from '../../src-shared/agent-wire.ts'
-import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
+import type { Delivery, ProcessIdentity } from '../../src-shared/agent-wire.ts'
+import type { Refusal } from '../../src-shared/refusal.ts'
 import type { Pressure } from '../port/outgoing.ts'
 import { within } from '../port/within.ts'
 import { endGit, processesWith } from '../process-tree/index.ts'
@@ -8,13 +8,13 @@ import type { Driver, ResumeFacts } from '../runtimes/driver.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { removeTree } from '../workspace/folders.ts'
 import { BalletTools } from './ballet-tools.ts'
-import { finishWork, hasWorkspace, stopWork } from './closing.ts'
+import { finishWork, hasWorkspace, notYielded, stopWork } from './closing.ts'
 import { type ContextOptions, createContext, type LoopContext, timed } from './context.ts'
 import { Conversation, type RuntimeLoss } from './conversation.ts'
 import { CrashLimit } from './crash-limit.ts'
 import { isWorkspaceThere } from './missing-workspace.ts'
 import { Parking, type ParkOrder, removeCutParking } from './parking.ts'
-import { prepareWorkspace, replaceWorkspace } from './prepare.ts'
+import { executableOf, prepareWorkspace, replaceWorkspace } from './prepare.ts'
 import { restoreConversation, tellOtherVersion } from './restored-conversation.ts'
 
 /**
@@ -247,12 +247,14 @@ export class SessionLoop {
       ])
       if (found.status === 'rejected') throw found.reason
       if (prepared.status === 'rejected') throw prepared.reason
+      if (this.#isGivenUp(signal)) return
       this.#executable = found.value
       await mkdir(this.#context.scratchDir, { recursive: true })
       await restoreConversation(this.#context, this.#driver)
       await this.#launch(found.value, this.#factsOfEarlierLease())
       tellOtherVersion(this.#context, this.#conversation)
     } catch (error) {
+      if (this.#isGivenUp(signal)) return
       await this.#fail(refusalOf(error, 'preparing the session'))
     }
   }
@@ -331,13 +333,17 @@ export class SessionLoop {
 
   /** Ends the runtime, so that nothing writes any more. Rejects when something could not be ended. */
   async #halt(reason: 'interrupted' | 'killed', limitMs?: number): Promise<void> {
+    let hasYielded = true
     if (this.#aborter.signal.aborted) {
       // What prepares or launches ends when its processes do.
       await this.#conversation.kill()
-      await within(this.#context.clock, YIELD_LIMIT_MS, this.#work)
+      const yielded = await within(this.#context.clock, YIELD_LIMIT_MS, this.#work)
+      hasYielded = yielded !== 'too-late'
       this.#aborter = new AbortController()
     }
     await this.#conversation.stop(reason, limitMs)
+    // A workspace could still appear, after its place was found empty.
+    if (!hasYielded) throw notYielded()
   }
 
   /** Gives what could not be ended. */
@@ -379,17 +385,12 @@ export class SessionLoop {
     this.#onEnded()
   }
 
+  /** It was told to yield, did not in time, and the session went on without it. */
+  #isGivenUp(signal: AbortSignal): boolean {
+    return signal.aborted && signal !== this.#aborter.signal
+  }
+
   #isLeaving(): boolean {
     return this.#phase === 'closing' || this.#phase === 'ended'
   }
-}
-
-function executableOf(found: RuntimeReport): string {
-  if (found.problem !== null) throw new BalletError(found.problem)
-  if (found.path !== null) return found.path
-  throw new BalletError({
-    code: 'runtime.not-found',
-    message: `${found.runtime} was not found on this machine.`,
-    hint: 'Install it, or set its path in the settings.',
-  })
 }
