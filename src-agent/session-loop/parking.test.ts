@@ -298,6 +298,20 @@ describe('parking what an earlier lease left', () => {
     },
   )
 
+  it('removes nothing once its lease is over: another one may be at work there', async () => {
+    const hook = join(sample.remote, 'hooks', 'pre-receive')
+    await writeFile(hook, '#!/bin/sh\nexec sleep 300\n')
+    await chmod(hook, 0o755)
+    const first = await working()
+    const parking = first.loop.park(scene.order())
+    await until('the push', () => stepsOf(first.items, 'park.step').includes('push started'))
+    const before = await readdir(scene.keptDir)
+    await first.loop.handOver(1_000, () => undefined)
+    await parking
+    expect(before.some((name) => name.startsWith('aside-'))).toBe(true)
+    expect(await readdir(scene.keptDir)).toEqual(before)
+  })
+
   it('gives back what was kept before when it was cut before that was restored', async () => {
     const kept = await park(await working())
     const next = scene.open({ ...scene.resumed(kept), task: 'park' })

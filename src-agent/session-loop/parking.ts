@@ -81,11 +81,21 @@ export class Parking {
         snapshot: snapshot === null ? null : snapshotFacts(snapshot),
       }
     } catch (error) {
-      const { keptDir, kept } = this.#order
-      await removeOtherFiles(keptDir, kept).catch(() => undefined)
+      if (!signal.aborted) await this.#cleanUp()
       throw error
     } finally {
-      await this.#files.end()
+      // Where it was told to let go, another lease may be at work in the same folder by now.
+      if (!signal.aborted) await this.#files.end()
+    }
+  }
+
+  /** What stays of a parking that failed goes with the next one. */
+  async #cleanUp(): Promise<void> {
+    const { keptDir, kept } = this.#order
+    try {
+      await removeOtherFiles(keptDir, kept)
+    } catch (error) {
+      this.#context.log('warn', 'what a parking left could not be removed', { keptDir, error })
     }
   }
 
