@@ -8,7 +8,7 @@ import type { Decision } from './change.ts'
 import { checkNotFinishing } from './finishing.ts'
 import { type CheckedImage, checkTakesImages } from './images.ts'
 import { checkSteers, steerInput } from './input-commands.ts'
-import { STOPPED } from './kept-work.ts'
+import { parkedReason, STOPPED } from './kept-work.ts'
 import { holdForStopped } from './questions.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver, MOVED_HINT } from './session-states.ts'
@@ -200,6 +200,8 @@ export function stop(facts: SessionFacts, now: Instant): Taken {
       else if (!stopParking(draft)) return unchanged(draft)
       return changed(draft)
     case 'parked':
+      if (!stopParked(draft)) return unchanged(draft)
+      return changed(draft)
     case 'cancelled':
       return unchanged(draft)
     case 'moved':
@@ -229,6 +231,15 @@ function stopParking(draft: SessionDraft): boolean {
   if (saga === null || saga.why === 'stop') return false
   draft.set({ saga: { ...saga, why: 'stop', seq: draft.nextSeq - 1, resumes: false } })
   draft.move('parking', 'is being parked, and then stopped', STOP_HINT)
+  return true
+}
+
+/** Nothing brings it back but a person, also where it was to wake by itself. False: so it is. */
+function stopParked(draft: SessionDraft): boolean {
+  const { parked, wakes } = draft.session
+  if (draft.ticket.status !== 'Waiting for answer' && !wakes) return false
+  if (parked !== null) draft.set({ parked: { ...parked, why: 'stop' } })
+  park(draft, parked === null ? STOPPED : parkedReason(draft.session))
   return true
 }
 

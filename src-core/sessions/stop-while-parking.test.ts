@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { asked, questionId, startWithoutPlanner } from '../testing/asking.ts'
 import { startTestCore, type TestCore } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
-import { inState, letGo, stored, waiting } from '../testing/walks.ts'
+import { inState, letGo, stored, waiting, working } from '../testing/walks.ts'
 
 /** A session that is being parked by hand, whose agent was told. */
 async function parking(core: TestCore) {
@@ -32,6 +32,38 @@ test('a session that is stopped while it parks is parked, and then stopped', asy
   await core.client.sessions.resume({ ref: ticket.key })
   await until('another start', () => agent.heard('session.start').length === 2)
   expect(agent.spec().parked).not.toBeNull()
+})
+
+test('a session that is parked already is stopped all the same, once', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await parking(core)
+  await letGo(core, ticket.key, agent)
+  expect(await status(core, ticket.key)).toBe('Waiting for answer')
+  const stopped = await core.client.sessions.stop({ ref: ticket.key })
+  expect(stopped).toMatchObject({
+    ...{ state: 'parked', reason: 'stopped by a person' },
+    parked: { why: 'stop' },
+  })
+  expect(await status(core, ticket.key)).toBe('Ready')
+  const { lastSeq } = stopped
+  expect(await core.client.sessions.stop({ ref: ticket.key })).toMatchObject({ lastSeq })
+})
+
+test('a session that was to wake by itself does not when it is stopped', async () => {
+  const first = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await working(first)
+  await first.client.agents.drain({ how: 'now' })
+  await until('the order', () => agent.heard('session.park').length === 1)
+  agent.endTurn(1, 'interrupted')
+  const parked = await letGo(first, ticket.key, agent)
+  expect(parked).toMatchObject({ state: 'parked', parked: { why: 'drain', wakes: true } })
+  await first.client.sessions.stop({ ref: ticket.key })
+  const second = await first.restart()
+  await settle()
+  expect(await second.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    ...{ state: 'parked', reason: 'stopped by a person' },
+    parked: { wakes: false },
+  })
 })
 
 test('where it cannot be parked it is stopped all the same', async () => {
