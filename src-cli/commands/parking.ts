@@ -55,7 +55,7 @@ export function addParkingCommands(program: Command, run: CommandRunner): void {
 
   program
     .command('keep')
-    .description('keep a session online: it parks so long from now at the earliest')
+    .description('keep a session that waits online: it parks so long from now at the earliest')
     .argument('<session>', REFERENCE, parsed(Reference))
     .addOption(
       new Option('--for <time>', 'how long, such as 30m, 2h or never')

@@ -5,7 +5,7 @@ import type { Ids } from '../ports.ts'
 import type { Decision } from './change.ts'
 import { checkNotFinishing } from './finishing.ts'
 import { isKeptOnly, parkedThen, parkReasons } from './kept-work.ts'
-import { attended, kept, NO_DEADLINE } from './online-window.ts'
+import { attended, kept, NO_DEADLINE, waitsForPerson } from './online-window.ts'
 import { beginPark, parkUnheld } from './parking.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver, MOVED_HINT } from './session-states.ts'
@@ -108,13 +108,17 @@ export function resumeSession(facts: SessionFacts, now: Instant): Taken {
   return changed(draft)
 }
 
-/** It does not park before `duration` from now. */
+/** While it waits: it does not park before `duration` from now. */
 export function keepSession(facts: SessionFacts, duration: string, now: Instant): Taken {
   const draft = new SessionDraft(facts, now)
   const { state, parkAt, parkFrom } = facts.session
   if (isOver(state)) return over(facts)
   if (state === 'parked' || state === 'parking') {
     return refused(facts, `is ${state}`, 'Resume it, and give it a longer online window.')
+  }
+  if (parkAt === null && !waitsForPerson(draft)) {
+    const hint = `Its online window begins when it waits for a person. Keep it online then, or give it a longer window: ballet session edit ${facts.ticket.key} --window 2h`
+    return refused(facts, 'does not wait for a person now', hint)
   }
   const next = kept({ parkAt, parkFrom }, parseDuration(duration) ?? null, now)
   if (next.parkAt === parkAt) return unchanged(draft)

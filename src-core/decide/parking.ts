@@ -7,6 +7,7 @@ import { GO_ON } from '../sessions/prompt.ts'
 import type { InputRow, KeptWork, ParkSaga, SessionRow } from '../storage/rows.ts'
 import { tellRefused } from './finishing.ts'
 import { parkedReason, parkReasons, removeKept } from './kept-work.ts'
+import { waitsForPerson } from './online-window.ts'
 import { loseRuntime } from './requests.ts'
 import { beginStop, park } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
@@ -33,7 +34,8 @@ export function parkUnheld(draft: SessionDraft, why: Why, ids: Ids): void {
 
 function begin(draft: SessionDraft, { why, fast = false }: Why, ids: Ids): void {
   const seq = draft.nextSeq
-  draft.set({ pending: null, saga: { id: ids.uuid(), why, fast, seq, resumes: false } })
+  const waited = waitsForPerson(draft) ? { waited: true as const } : {}
+  draft.set({ pending: null, saga: { id: ids.uuid(), why, fast, seq, resumes: false, ...waited } })
   draft.move('parking', parkReasons[why])
 }
 
@@ -145,9 +147,9 @@ export function refusePark(
   }
 }
 
-/** What a turn that was interrupted for a drain has to say when it goes on. */
+/** Whether a turn that is interrupted goes on by itself: for a drain it does, unless it waited for a person. */
 export function wakesUp(saga: ParkSaga | null): boolean {
-  return saga?.why === 'drain'
+  return saga?.why === 'drain' && saga.waited !== true
 }
 
 /** What was kept is behind what the session pushed after it was restored. */

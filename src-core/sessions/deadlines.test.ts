@@ -125,6 +125,16 @@ test('a session is kept online for as long as a person wants', async () => {
   })
 })
 
+test('a session that does not wait has no deadline that could be kept away, and says so', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket } = await working(core)
+  expect(await refusalOf(core.client.sessions.keep({ ref: ticket.key, for: '2h' }))).toMatchObject({
+    code: 'session.working',
+    message: expect.stringContaining('does not wait for a person now'),
+    hint: expect.stringContaining(`ballet session edit ${ticket.key} --window 2h`),
+  })
+})
+
 test('who writes an answer has two minutes more, again and again, but half an hour at most', async () => {
   const core = await startTestCore({ agents: 1 })
   const { ticket, agent } = await waiting(core)

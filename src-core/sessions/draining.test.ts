@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { RequestId } from '../../src-shared/ids.ts'
 import type { FakeAgent } from '../testing/fake-agent.ts'
 import { refusalOf, startTestCore, type TestCore, withTicket } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
@@ -15,6 +16,7 @@ import {
 } from '../testing/walks.ts'
 
 const MINUTE = 60_000
+const REQUEST = RequestId.parse('01930000-0000-7000-8000-0000000000a1')
 
 const isTold = (agent: FakeAgent) => agent.heard('session.park').length > 0
 
@@ -60,6 +62,28 @@ test('a drain parks what waits at once, and what works at the end of its turn', 
   )
   again.ready()
   expect((await deliveries(again, 1))[0]?.text).toBe('next')
+})
+
+test('what waits for a permission is parked at once, and stays parked with its request open', async () => {
+  const first = await startTestCore({ agents: 1 })
+  await first.client.settings.edit({ drainGraceSeconds: 600 })
+  const { ticket, agent } = await working(first)
+  await first.client.agents.drain({})
+  await settle()
+  expect(isTold(agent)).toBe(false)
+  agent.ask(REQUEST)
+  await until('the order', () => isTold(agent))
+  agent.endTurn(1, 'interrupted')
+  agent.item({ type: 'request.withdrawn', request: REQUEST })
+  expect(await letGo(first, ticket.key, agent)).toMatchObject({
+    ...{ state: 'parked', openRequests: 1 },
+    parked: { why: 'drain', wakes: false },
+  })
+  const second = await first.restart()
+  await settle()
+  expect(await second.client.sessions.show({ ref: ticket.key })).toMatchObject({ state: 'parked' })
+  await second.client.requests.allow({ ref: REQUEST })
+  await second.launcher.holder(ticket.key)
 })
 
 test('a turn is interrupted when its grace is over, and goes on by itself after the next start', async () => {

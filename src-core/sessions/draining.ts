@@ -1,6 +1,7 @@
 import type { AgentId } from '../../src-shared/ids.ts'
 import { accept } from '../../src-shared/refusal.ts'
 import type { Committed, Committer } from '../commit/committer.ts'
+import { waitsForPerson } from '../decide/online-window.ts'
 import { beginPark, hurry } from '../decide/parking.ts'
 import { SessionDraft } from '../decide/session-draft.ts'
 import { bringBack } from '../decide/tickets.ts'
@@ -8,6 +9,7 @@ import type { AgentSlot } from '../fleet/agent-slot.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
+import type { SessionRow } from '../storage/rows.ts'
 import type { LiveIndex } from './live-index.ts'
 import { loadFacts } from './session-facts.ts'
 
@@ -24,7 +26,7 @@ type Drain = { isGraceOver: boolean; fast: boolean; cancel: () => void }
 type Ports = Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage'>
 
 /**
- * Frees agents that are to take no more sessions: a session that waits is parked at once, one that works when its turn
+ * Frees agents that are to take no more sessions: a session that waits is parked at once, also in a turn, one that works when its turn
  * ends or its grace is over; one that is just being brought back is let go of then, its workspace where it is.
  */
 export class Draining {
@@ -83,7 +85,8 @@ export class Draining {
   }
 
   committed({ rows }: Committed): void {
-    if (this.#drains.size > 0 && rows.some(({ table }) => table === 'session')) this.#look()
+    const matters = rows.some(({ table }) => table === 'session' || table === 'request')
+    if (this.#drains.size > 0 && matters) this.#look()
   }
 
   stop(): void {
@@ -115,7 +118,9 @@ export class Draining {
       if (drain === undefined || !slot.leaves || slot.hold === null) continue
       const session = this.#index.session(slot.hold.session)
       if (session === undefined || session.leaseId !== slot.hold.lease) continue
-      const step = nextStep(session.state, session.pending, drain)
+      // Whether its runtime waits for one of them is seen when it is looked at.
+      const mayWait = this.#index.hasOpenRequest(session.id)
+      const step = nextStep(session, mayWait, drain)
       if (step === null || (step === 'hurry' && session.saga?.fast === true)) continue
       void this.#carryOut(session.id, slot.hold.lease, step, drain)
     }
@@ -132,8 +137,8 @@ export class Draining {
     this.#busy.add(key)
     try {
       await this.#change(session, (draft) => {
-        const { leaseId, state, pending } = draft.session
-        if (leaseId !== lease || nextStep(state, pending, drain) !== step) return
+        if (draft.session.leaseId !== lease) return
+        if (nextStep(draft.session, waitsForPerson(draft), drain) !== step) return
         if (step === 'park') {
           beginPark(draft, lease, { why: 'drain', fast: drain.fast }, this.#ports.ids)
         } else if (step === 'hurry') hurry(draft)
@@ -164,8 +169,8 @@ export class Draining {
 
 /** What is to be done with the session of a drained agent now; null: it comes to its end by itself. */
 function nextStep(
-  state: string,
-  pending: string | null,
+  { state, pending }: Pick<SessionRow, 'state' | 'pending'>,
+  waits: boolean,
   { isGraceOver, fast }: Drain,
 ): 'park' | 'hurry' | 'release' | null {
   // What is being stopped or finished frees the agent too, and what goes on with another runtime.
@@ -174,7 +179,7 @@ function nextStep(
     case 'waiting':
       return 'park'
     case 'working':
-      return isGraceOver ? 'park' : null
+      return isGraceOver || waits ? 'park' : null
     case 'starting':
     case 'resuming':
       return isGraceOver ? 'release' : null

@@ -106,6 +106,10 @@ export class LiveIndex {
     return [...this.#unreaped.values()]
   }
 
+  hasOpenRequest(session: string): boolean {
+    return (this.#requests.get(session)?.size ?? 0) > 0
+  }
+
   /** Sessions that wait for an agent and could get one at once. */
   get waiting(): readonly SessionRow[] {
     const blocked = new Set(this.unreaped.map((lease) => lease.sessionId))

@@ -92,6 +92,8 @@ export type ParkSaga = {
   seq: number
   /** Somebody wants it back: it is, as soon as it is parked. */
   resumes: boolean
+  /** It waited for nothing but a word of a person when it began. */
+  waited?: true
 }
 
 /** What is kept of a session that was parked. */
