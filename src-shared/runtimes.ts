@@ -116,3 +116,31 @@ export const Runtime = z.object({
   versions: RuntimeVersions,
 })
 export type Runtime = z.infer<typeof Runtime>
+
+/** What an agent of the Agent Client Protocol can do of which no more is known than that it is one. */
+export const ACP_CAPABILITIES: RuntimeCapabilities = {
+  // What it tells while it loads a conversation shows that it has one, but not that nothing is missing.
+  resume: 'unproven',
+  moves: false,
+  steer: false,
+  permissionRequests: true,
+  mcp: true,
+  usage: false,
+  cost: false,
+  images: false,
+  planner: false,
+}
+
+/**
+ * What a runtime can do, by what the agents told, by its name; they name the runtimes that they know, and an agent of
+ * the settings is none of them. Undefined while none has told anything, and for a runtime without a driver.
+ */
+export function capabilitiesOf(
+  runtime: string,
+  told: ReadonlyMap<string, Pick<Runtime, 'capabilities'>>,
+): RuntimeCapabilities | undefined {
+  const known = told.get(runtime)?.capabilities
+  if (known !== undefined || !runtime.startsWith('acp:')) return known
+  const canDriveAny = [...told.keys()].some((name) => name.startsWith('acp:'))
+  return canDriveAny ? ACP_CAPABILITIES : undefined
+}

@@ -8,21 +8,24 @@ import { refusalOf, startTestCore } from '../testing/test-core.ts'
 import { until } from '../testing/until.ts'
 import { inState, parked, waiting } from '../testing/walks.ts'
 
-const runtime = (name: Runtime['runtime'], planner: boolean): Runtime => ({
+const runtime = (name: Runtime['runtime'], planner: boolean, images = false): Runtime => ({
   runtime: name,
   capabilities: {
     resume: 'proven',
     steer: false,
     permissionRequests: true,
     cost: false,
-    images: false,
+    images,
     ...{ moves: true, mcp: true, usage: true, planner },
   },
   versions: { minimum: null, tested: [] },
 })
 
 const start = () =>
-  startTestCore({ agents: 1, runtimes: [runtime('codex', false), runtime('acp:gemini', false)] })
+  startTestCore({
+    agents: 1,
+    runtimes: [runtime('codex', false), runtime('acp:gemini', false, true)],
+  })
 
 test('a new session has the runtime, model, arguments and words of its stage', async () => {
   const { client, launcher, ...core } = await start()
@@ -117,7 +120,7 @@ test('what names an agent that nobody knows is refused with those there are', as
   expect(await refusalOf(takeAway())).toMatchObject({ code: 'settings.no-agent' })
 })
 
-test('an agent of the settings is driven like the ones that Ballet knows', async () => {
+test('an agent of the settings is driven like the ones that Ballet knows, and can what any agent can', async () => {
   const { client, launcher } = await start()
   await client.settings.edit({
     acpAgents: { mine: { title: 'Mine', command: '/opt/mine', args: ['x'] } },
@@ -132,6 +135,7 @@ test('an agent of the settings is driven like the ones that Ballet knows', async
   const png = Buffer.from('89504e470d0a1a0a00', 'hex').toString('base64')
   const images = [{ mediaType: 'image/png' as const, data: png }]
   const send = client.sessions.send({ ref: ticket.key, text: 'look', images })
+  // Of another agent it is known that it takes images, of this one it is not.
   expect(await refusalOf(send)).toMatchObject({ code: 'image.unsupported' })
 })
 

@@ -2,7 +2,12 @@ import type { z } from 'zod'
 import type { Probe, ToAgent } from '../../src-shared/agent-wire.ts'
 import { AgentId, type LeaseId } from '../../src-shared/ids.ts'
 import type { Agent } from '../../src-shared/records.ts'
-import type { Runtime, RuntimeCapabilities, RuntimeName } from '../../src-shared/runtimes.ts'
+import {
+  capabilitiesOf,
+  type Runtime,
+  type RuntimeCapabilities,
+  type RuntimeName,
+} from '../../src-shared/runtimes.ts'
 import type { Drained } from '../decide/parking.ts'
 import type { CorePorts } from '../ports.ts'
 import type { AgentMessage } from './agent-life.ts'
@@ -65,10 +70,7 @@ export class Fleet {
 
   /** Undefined while no agent has told them, and for a runtime without a driver. */
   capabilities(runtime: RuntimeName): RuntimeCapabilities | undefined {
-    const own = this.#runtimes.get(runtime)
-    if (own !== undefined || !runtime.startsWith('acp:')) return own?.capabilities
-    // Agents name those that they know; any other one has the same driver.
-    return this.runtimes.find((other) => other.runtime.startsWith('acp:'))?.capabilities
+    return capabilitiesOf(runtime, this.#runtimes)
   }
 
   /** Launches what is missing; the highest places that are too many drain. */

@@ -1,3 +1,4 @@
+import '../sync/without-jit.ts'
 import { useEffect } from 'react'
 import { useStore } from 'zustand'
 import { createStore } from 'zustand/vanilla'

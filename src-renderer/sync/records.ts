@@ -1,3 +1,4 @@
+import './without-jit.ts'
 import { useStore } from 'zustand'
 import { createStore, type StoreApi } from 'zustand/vanilla'
 import type { RecordChange, RecordFollow } from '../../src-shared/contract.ts'
@@ -12,7 +13,7 @@ import type {
   Ticket,
 } from '../../src-shared/records.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
-import type { Runtime } from '../../src-shared/runtimes.ts'
+import { capabilitiesOf, type Runtime } from '../../src-shared/runtimes.ts'
 import type { Settings } from '../../src-shared/settings.ts'
 import type { Client } from './client.ts'
 import { followLoop } from './follow-loop.ts'
@@ -190,8 +191,8 @@ export const useSession = (id: string | undefined) =>
 
 /** What the runtime of a session can do; undefined while nobody knows. */
 export const useCapabilities = (session: string) =>
-  useRecords(
-    ({ sessions, runtimes }) => runtimes.get(sessions.get(session)?.runtime ?? '')?.capabilities,
+  useRecords(({ sessions, runtimes }) =>
+    capabilitiesOf(sessions.get(session)?.runtime ?? '', runtimes),
   )
 
 export const useTicket = (id: string | undefined) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Instant, RequestId } from '../../../src-shared/ids.ts'
-import type { AcpAgent, RuntimeName } from '../../../src-shared/runtimes.ts'
+import { ACP_CAPABILITIES, type AcpAgent, type RuntimeName } from '../../../src-shared/runtimes.ts'
 import type { Driver } from '../driver.ts'
 import { findAgent } from './find.ts'
 import type { DriverPorts } from './launch.ts'
@@ -27,18 +27,7 @@ export function createAcpDriver(
   const versions = { minimum: null, tested: [...traits.tested] }
   return {
     runtime,
-    capabilities: {
-      // What it tells while it loads a conversation shows that it has one, but not that nothing is missing.
-      resume: 'unproven',
-      moves: false,
-      steer: false,
-      permissionRequests: true,
-      mcp: true,
-      usage: false,
-      cost: traits.cost,
-      images: traits.images,
-      planner: false,
-    },
+    capabilities: { ...ACP_CAPABILITIES, cost: traits.cost, images: traits.images },
     versions,
     find: (options) => findAgent({ ...options, runtime, agent, versions }),
     start: async (spec, onSignal) => {

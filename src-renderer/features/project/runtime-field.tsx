@@ -1,3 +1,4 @@
+import '../../sync/without-jit.ts'
 import { RuntimeName } from '../../../src-shared/runtimes.ts'
 import {
   installOf,
@@ -51,7 +52,8 @@ export function RuntimeSelect({
   const { reports, asked, busy } = useRuntimeReports(useClient())
   const names = runtimeNames(useAcpAgents()).filter((name) => only?.(name) !== false)
   if (value !== '' && !names.includes(value)) names.push(value)
-  const isThere = (name: RuntimeName) => reports.get(name)?.path !== null
+  // One that is not reported, such as an agent that was taken away, is not here.
+  const isThere = (name: RuntimeName) => (reports.get(name)?.path ?? null) !== null
   const groups =
     !asked || busy || reports.size === 0
       ? [{ title: 'Runtimes', names }]

@@ -1,4 +1,6 @@
+import '../../sync/without-jit.ts'
 import type { Session } from '../../../src-shared/records.ts'
+import { capabilitiesOf } from '../../../src-shared/runtimes.ts'
 import { useRecords } from '../../sync/records.ts'
 import { money } from '../../ui/words.ts'
 
@@ -13,5 +15,5 @@ export function costText(
 export const useCost = (session: Session): string =>
   costText(
     session,
-    useRecords((records) => records.runtimes.get(session.runtime)?.capabilities),
+    useRecords(({ runtimes }) => capabilitiesOf(session.runtime, runtimes)),
   )
