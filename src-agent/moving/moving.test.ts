@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { ParkedWork } from '../../src-shared/parking.ts'
@@ -60,6 +60,22 @@ it('comes apart as it was put together, sealed with the key of the other host', 
   expect(await readdir(join(folder, 'sealed'))).toEqual([files[0]?.name])
   // What was opened on the way does not stay.
   expect(await readdir(join(folder, 'kept'))).toEqual([])
+})
+
+it('is written once where two write to the same name, and leaves nothing else beside it', async () => {
+  const { plan, file } = await packed()
+  const folder = join(sample.folder, 'out too')
+  await cp(plan.folder, folder, { recursive: true })
+  const before = await readdir(sample.folder)
+  const both = await Promise.allSettled(
+    [plan, { ...plan, folder }].map((each) => packSession(sample.git, each, never)),
+  )
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  expect(both.find(({ status }) => status === 'rejected')).toMatchObject({
+    reason: { code: 'export.exists' },
+  })
+  expect((await readdir(sample.folder)).sort()).toEqual([...before, 'moved.ballet'].sort())
+  await unpack(file)
 })
 
 it('is not opened by another passphrase, nor damaged, nor from the future; nothing is written over', async () => {

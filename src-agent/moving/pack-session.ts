@@ -1,5 +1,6 @@
-import { access, mkdir, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { access, link, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
 import type { KeptFileKind } from '../../src-shared/parking.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
@@ -7,7 +8,7 @@ import type { Git } from '../git/run.ts'
 import { type ArchiveEntry, packEntries } from '../parking/archive.ts'
 import { keyOf } from '../parking/kept-work.ts'
 import { createBundle, knownCommits, updateRefs } from '../parking/local-refs.ts'
-import { sealStream, unsealFile } from '../parking/sealed-file.ts'
+import { sealStream, syncFolder, unsealFile } from '../parking/sealed-file.ts'
 import { withRefusals } from '../workspace/failure.ts'
 import { kindOf } from '../workspace/folders.ts'
 import { withLockFile } from '../workspace/lock-file.ts'
@@ -43,8 +44,15 @@ async function pack(git: Git, plan: Plan, signal: AbortSignal): Promise<Found> {
     await bundleWork(git, plan, join(kept, 'bundle' satisfies KeptFileKind), signal)
   }
   const { key, prefix } = await newKey(passphrase)
-  const sealed = await sealStream(packEntries(entriesOf(folder)), file, key, signal, prefix)
-  return { kind: 'session.pack', bytes: sealed.bytes }
+  // A name that nobody else writes to at the same time.
+  const part = `${file}.${randomBytes(6).toString('hex')}`
+  try {
+    const sealed = await sealStream(packEntries(entriesOf(folder)), part, key, signal, prefix)
+    await publish(part, file)
+    return { kind: 'session.pack', bytes: sealed.bytes }
+  } finally {
+    await rm(part, { force: true })
+  }
 }
 
 async function mustBeNew(file: string): Promise<void> {
@@ -52,12 +60,51 @@ async function mustBeNew(file: string): Promise<void> {
     () => true,
     () => false,
   )
-  if (!isThere) return
-  throw new BalletError({
-    code: 'export.exists',
-    message: `${file} is there already.`,
-    hint: 'Name a new file: nothing is written over.',
-  })
+  if (isThere) throw isThereAlready(file)
+}
+
+/** Gives a whole file its name, which is still nobody's. */
+async function publish(part: string, file: string): Promise<void> {
+  try {
+    await link(part, file)
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') throw isThereAlready(file, error)
+    if (!NO_LINKS.has(codeOf(error))) throw error
+    await take(file)
+    await rename(part, file)
+  }
+  await syncFolder(dirname(file))
+}
+
+/** What file systems without hard links say, such as those of memory sticks. */
+const NO_LINKS: ReadonlySet<unknown> = new Set([
+  'EPERM',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EINVAL',
+])
+
+async function take(file: string): Promise<void> {
+  try {
+    await writeFile(file, '', { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    throw codeOf(error) === 'EEXIST' ? isThereAlready(file, error) : error
+  }
+}
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
+
+function isThereAlready(file: string, cause?: unknown): BalletError {
+  return new BalletError(
+    {
+      code: 'export.exists',
+      message: `${file} is there already.`,
+      hint: 'Name a new file: nothing is written over.',
+    },
+    { cause },
+  )
 }
 
 /** What the remote's base branch does not bring. Nothing where that is everything, or where it is not on this machine. */
