@@ -209,9 +209,16 @@ describe('permission prompts', () => {
       { ...fake.spec, grants: [{ digest: '0'.repeat(64), rules: [{ allow: 'edit' }] }] },
       fake.scene.onSignal,
     )
-    await again.send(deliveryOf(steps({ ask: [prompt('four', 'edit')] })))
+    const inside = { locations: [], content: [{ type: 'diff', path: 'c.txt', newText: 'c' }] }
+    await again.send(
+      deliveryOf(
+        steps({ ask: [prompt('four', 'edit', inside)] }, { ask: [prompt('five', 'edit')] }),
+      ),
+    )
+    // Of the last one nobody knows which file it is about.
+    await again.answerRequest(await request(3), { outcome: 'deny' })
     await ended(2)
-    expect(requests()).toHaveLength(2)
+    expect(requests()).toHaveLength(3)
     await again.stop()
   })
 
@@ -293,6 +300,23 @@ describe('an agent that misbehaves', () => {
     await fake.scene.waitForSignal('exited')
     expect(fake.scene.told()).toContain('turn.ended interrupted')
     expect(fake.scene.told().join('\n')).toContain('runtime.hung')
+  })
+
+  it('that reads nothing is ended by an interrupt, whatever waits to be written', async () => {
+    const session = await begin([], { interruptMs: 300, stopMs: 200 })
+    const [own] = await session.processes()
+    process.kill(own?.pid ?? 0, 'SIGSTOP')
+    await session.send(deliveryOf('long '.repeat(200_000)))
+    await session.interrupt()
+    await fake.scene.waitForSignal('exited')
+    expect(fake.scene.told()).toContain('turn.ended interrupted')
+    expect(await session.processes()).toEqual([])
+  })
+
+  it('that takes its time to end when it is stopped is not told to hang', async () => {
+    const session = await begin(['--linger'], { stopMs: 5_000 })
+    await session.stop()
+    expect(fake.scene.told()).toEqual(['exited expected'])
   })
 
   it('that closes its output and goes on is ended', async () => {

@@ -117,11 +117,17 @@ export class PermissionRequests {
 
   /** The kind of the call, when every file that it names is in the workspace. */
   #kindInside({ call, isMcp }: Prompt): ToolKind | null {
-    const inside = (call.locations ?? []).every(({ path }) => {
+    const kind = toolKindOf(call.kind, isMcp)
+    const paths = [...(call.locations ?? []), ...(call.content ?? [])].flatMap((each) =>
+      typeof each.path === 'string' ? each.path : [],
+    )
+    // Where an edit goes that names no file nobody knows.
+    if (kind === 'edit' && paths.length === 0) return null
+    const inside = paths.every((path) => {
       const way = relative(this.#cwd, resolve(this.#cwd, path))
       return !way.startsWith('..') && !isAbsolute(way)
     })
-    return inside ? toolKindOf(call.kind, isMcp) : null
+    return inside ? kind : null
   }
 
   #allow(rules: RequestFacts['rules']): void {

@@ -162,10 +162,15 @@ export class AcpSession implements RuntimeSession {
     }
     this.#emit(asked.signals)
     const { call } = asked
+    const known = call.path === null ? [] : [{ path: call.path }]
     const prompt: Prompt = {
       name: call.name,
       isMcp: call.isMcp,
-      call: { ...update, kind: update.kind ?? call.kind },
+      call: {
+        ...update,
+        kind: update.kind ?? call.kind,
+        locations: update.locations?.length ? update.locations : known,
+      },
       options: request.options,
     }
     const decided = permissions.decide(prompt)
@@ -245,10 +250,9 @@ export class AcpSession implements RuntimeSession {
 
   async #cancel(): Promise<void> {
     this.#options.permissions.cancelAll()
-    // One that cannot be written to is ended by what follows.
-    await this.#connection
-      .notify('session/cancel', { sessionId: this.conversation })
-      .catch(() => undefined)
+    const said = this.#connection.notify('session/cancel', { sessionId: this.conversation })
+    // One that cannot be written to, or does not read, is ended by what follows.
+    await Promise.race([said.catch(() => undefined), sleep(this.#options.limits.stopMs)])
   }
 
   async #stop(): Promise<void> {
@@ -274,7 +278,7 @@ export class AcpSession implements RuntimeSession {
   }
 
   async #giveUp(what: string): Promise<void> {
-    if (this.#connection.gone) return
+    if (this.#connection.gone || this.#stopping !== null) return
     const { title, now, marker } = this.#options
     const text = `${title} ${what}, so it was ended.`
     this.#emit([this.#normalizer.notice(now(), 'warning', 'runtime.hung', text)])

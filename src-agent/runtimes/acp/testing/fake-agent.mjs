@@ -115,3 +115,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
   await sleep(0)
 }
+if (options.has('--linger')) {
+  closeSync(1)
+  await sleep(2_000)
+}
