@@ -67,7 +67,7 @@ export class AppServer {
   }
 
   /** Rejects with `RpcError` for an error answer, and with another error at the limit and at the exit. */
-  async request(method: string, params: unknown, limitMs: number): Promise<unknown> {
+  request(method: string, params: unknown, limitMs: number): Promise<unknown> {
     const id = this.#next
     this.#next += 1
     const answer = new Promise<unknown>((resolve, reject) => {
@@ -85,13 +85,10 @@ export class AppServer {
         reject: (error) => settle(() => reject(error)),
       })
     })
-    // It may be refused before anybody waits for it.
-    answer.catch(() => undefined)
-    try {
-      await this.#process.write({ id, method, params })
-    } catch (error) {
+    // Not waited for: a server that does not read never takes a long one, and the limit is for that too.
+    this.#process.write({ id, method, params }).catch((error: unknown) => {
       this.#pending.get(id)?.reject(error instanceof Error ? error : new Error(String(error)))
-    }
+    })
     return answer
   }
 

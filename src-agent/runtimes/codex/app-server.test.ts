@@ -1,0 +1,26 @@
+import { tmpdir } from 'node:os'
+import { expect, it } from 'vitest'
+import { SessionMarker } from '../../../src-shared/agent-wire.ts'
+import { endTree } from '../../process-tree/index.ts'
+import { SecretMask } from '../mask-secrets.ts'
+import { AppServer } from './app-server.ts'
+
+it('limits a request to a server that does not read what is written to it', async () => {
+  const marker = SessionMarker.parse({
+    session: '01900000-0000-7000-8000-00000000c0de',
+    nonce: '0123456789abcdef',
+  })
+  const server = await AppServer.start({
+    ...{ executable: '/bin/sleep', args: ['60'], cwd: tmpdir(), env: {} },
+    ...{ marker, mask: new SecretMask({}) },
+  })
+  try {
+    const long = { input: 'long '.repeat(200_000) }
+    await expect(server.request('turn/start', long, 200)).rejects.toThrow(
+      'no answer to turn/start in 200 ms',
+    )
+  } finally {
+    await endTree([marker], { limitMs: 5_000 })
+  }
+  await expect(server.request('turn/start', {}, 5_000)).rejects.toThrow()
+})
