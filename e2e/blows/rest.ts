@@ -59,9 +59,12 @@ async function look(client: BalletClient): Promise<{ seen: AtRest; reasons: stri
   }
   for (const session of sessions) {
     const { state, agent, queuedInputs, ticket } = session
-    if (['starting', 'working', 'parking'].includes(state)) reasons.push(`${ticket} is ${state}`)
-    if (state === 'resuming' && agent !== null) reasons.push(`${ticket} is being brought back`)
-    if ((state === 'queued' || state === 'resuming') && agent === null && free > 0) {
+    const isHeld = agent !== null
+    if (['starting', 'working'].includes(state)) reasons.push(`${ticket} is ${state}`)
+    if (state === 'parking' && isHeld) reasons.push(`${ticket} is parking`)
+    if (state === 'resuming' && isHeld) reasons.push(`${ticket} is being brought back`)
+    // One whose agent died while it parked waits for another one too.
+    if (['queued', 'resuming', 'parking'].includes(state) && !isHeld && free > 0) {
       reasons.push(`${ticket} is ${state} while an agent is free`)
     }
     if (state === 'waiting' && queuedInputs > 0) reasons.push(`${ticket} has queued inputs`)

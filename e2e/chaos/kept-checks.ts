@@ -73,6 +73,8 @@ async function fileFaults(dataDir: string, rows: readonly Row[]): Promise<string
       if (!there.delete(file.name)) faults.push(`${ticket} (${state}) lost its ${file.kind}`)
       else faults.push(...(await sumFaults(join(root, id, file.name), file, ticket)))
     }
+    // What parks is told when all of it is kept.
+    if (state === 'parking') continue
     for (const name of there) faults.push(`kept of ${ticket} (${state}) by no row: ${name}`)
   }
   const known = new Set(rows.map(({ id }) => id))
