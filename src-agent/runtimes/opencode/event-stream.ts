@@ -6,6 +6,7 @@ import { type DecodedEvent, decodeEvent } from './wire.ts'
 /** The server beats every 10 seconds: a stream that is silent for longer is dead. */
 const SILENCE_MS = 35_000
 const AGAIN_AFTER_MS = [50, 250, 1_000, 2_000, 4_000]
+const OPEN_LIMIT_MS = 20_000
 
 export type EventHandlers = {
   onEvent(decoded: Exclude<DecodedEvent, { kind: 'silent' }>, text: string): void
@@ -44,25 +45,19 @@ export class EventReader {
 export class EventStream {
   readonly #client: OpencodeClient
   readonly #handlers: EventHandlers
+  readonly #openLimitMs: number
   readonly #stop = new AbortController()
 
-  constructor(client: OpencodeClient, handlers: EventHandlers) {
+  /** `openLimitMs`: how long the server may take to begin a stream, the first one and each after that. */
+  constructor(client: OpencodeClient, handlers: EventHandlers, openLimitMs = OPEN_LIMIT_MS) {
     this.#client = client
     this.#handlers = handlers
+    this.#openLimitMs = openLimitMs
   }
 
   /** Resolves when the first stream is open: nothing that happens afterwards is missed. */
-  async open(limitMs: number): Promise<void> {
-    const connecting = this.#connect()
-    const body = await Promise.race([
-      connecting,
-      sleep(limitMs, null, { signal: this.#stop.signal, ref: false }),
-    ])
-    if (body === null) {
-      this.close()
-      throw new Error(`it sent no events within ${limitMs / 1_000} s`)
-    }
-    void this.#follow(body)
+  async open(): Promise<void> {
+    void this.#follow(await this.#connect())
   }
 
   close(): void {
@@ -72,7 +67,12 @@ export class EventStream {
   async #connect(): Promise<Connection> {
     const cut = new AbortController()
     this.#stop.signal.addEventListener('abort', () => cut.abort(), { once: true })
-    return { body: await this.#client.events(cut.signal), cut }
+    const timer = setTimeout(() => cut.abort(noEvents(this.#openLimitMs)), this.#openLimitMs)
+    try {
+      return { body: await this.#client.events(cut.signal), cut }
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   async #follow(first: Connection): Promise<void> {
@@ -108,12 +108,14 @@ export class EventStream {
     for (const ms of AGAIN_AFTER_MS) {
       await sleep(ms)
       if (this.#stop.signal.aborted) return null
+      let connection: Connection | null = null
       try {
-        const connection = await this.#connect()
+        connection = await this.#connect()
         await this.#handlers.onAgain()
         return connection
       } catch {
         // Tried again; when it stays, `onLost` says so.
+        connection?.cut.abort()
       }
     }
     return null
@@ -121,3 +123,5 @@ export class EventStream {
 }
 
 type Connection = { body: ReadableStream<Uint8Array>; cut: AbortController }
+
+const noEvents = (limitMs: number) => new Error(`it sent no events within ${limitMs / 1_000} s`)

@@ -14,7 +14,6 @@ import { Grants, rulesOf } from './permission-rules.ts'
 import { startServer } from './server.ts'
 import { OpencodeSession } from './session.ts'
 
-const EVENTS_LIMIT_MS = 20_000
 const GUARD_LIMIT_MS = 5_000
 
 export type DriverPorts = {
@@ -66,7 +65,7 @@ export async function launchSession(options: LaunchOptions): Promise<OpencodeSes
       onAgain: async () => session?.catchUp(),
       onLost: (why) => void session?.giveUp(`told nothing more (${why})`),
     })
-    await events.open(EVENTS_LIMIT_MS)
+    await events.open()
     const isGuarded = await guardIsUp(spec.scratchDir, GUARD_LIMIT_MS)
     session = new OpencodeSession({
       ...{ conversation, version, server, api, model, normalizer },
