@@ -105,6 +105,12 @@ export class Committer {
         return repeated(receipt, outcome.answer)
       }
       if (outcome.outcome === 'committed') {
+        const { replaced = [] } = wanted
+        // Who keeps something of those loses it before the new ones come.
+        if (replaced.length > 0) {
+          const gone = { rows: [], events: [], deletes: replaced, wanted: changeOf({}) }
+          this.#publish({ change: outcome.change, ...gone })
+        }
         this.#publish({
           change: outcome.change,
           rows: outcome.rows as readonly CommittedRow[],
@@ -157,7 +163,7 @@ export class Committer {
       expected.set(key, { table, id, version: seen.get(key) ?? 0 })
     }
     for (const { table, row } of change.puts) touch(table, row.id)
-    for (const { table, id } of change.deletes) touch(table, id)
+    for (const { table, id } of [...change.deletes, ...(change.replaced ?? [])]) touch(table, id)
     const { tell: _, ...stored } = change
     return { ...stored, at, expected: [...expected.values()] }
   }

@@ -47,6 +47,7 @@ export function changeOf(parts: Partial<Change>): Change {
 /** Several changes as one, in their order. Their lease advances must not differ. */
 export function joinChanges(...changes: readonly (Change | null)[]): Change {
   const all = changes.filter((change) => change !== null)
+  const replaced = all.flatMap((change) => change.replaced ?? [])
   const advance = all.find((change) => change.advance !== undefined)?.advance
   return changeOf({
     durability: all.some((change) => change.durability === 'domain') ? 'domain' : 'timeline',
@@ -57,6 +58,7 @@ export function joinChanges(...changes: readonly (Change | null)[]): Change {
     outbox: all.flatMap((change) => change.outbox),
     outboxDone: all.flatMap((change) => change.outboxDone),
     tell: all.flatMap((change) => change.tell),
+    ...(replaced.length === 0 ? {} : { replaced }),
     ...(advance === undefined ? {} : { advance }),
   })
 }

@@ -17,7 +17,8 @@ import { parkedReason } from '../decide/kept-work.ts'
 import { checkRuntimeName } from '../decide/known-runtimes.ts'
 import { runtimesProbe } from '../host/examine.ts'
 import { MOVE_MS, RUNTIMES_PROBE_MS } from '../limits.ts'
-import type { PastConversation, ProjectRow, SessionRow, StoredRow } from '../storage/rows.ts'
+import type { RowDelete } from '../storage/port.ts'
+import type { ProjectRow, SessionRow, StoredRow } from '../storage/rows.ts'
 import { blobsIn, type MovingParts } from './export-session.ts'
 import { EXPORT_FILES, EXPORT_VERSION, ExportedRows } from './exported.ts'
 import { importedRows } from './imported-rows.ts'
@@ -153,39 +154,30 @@ async function takeKept({ folder, files }: Unpacked, keptDir: string): Promise<v
   for (const { name } of files) await rename(join(folder, 'sealed', name), join(keptDir, name))
 }
 
-/** Its rows, in a state in which nothing begins with it. */
+/** Its rows, in a state in which nothing begins with it; those of the session that was moved away go in the same commit. */
 async function begin(
   { ports, committer }: MovingParts,
   given: Import,
   { rows, files }: Unpacked,
 ): Promise<Result<null>> {
   const id = rows.session.id
-  const cleared = await committer.transact<readonly PastConversation[]>(async (read) => {
-    const existing = await read.row('session', id)
-    if (existing === undefined) return accept({ change: null, answer: [] })
-    if (existing.state !== 'moved') return alreadyComing()
-    const inputs = await read.rows({ table: 'input', where: { sessionId: id, state: 'unknown' } })
-    const deletes = [
-      ...inputs.map((input) => ({ table: 'input' as const, id: input.id })),
-      { table: 'session' as const, id },
-    ]
-    const conversations = withConversation(existing)
-    return accept({ change: changeOf({ deletes }), answer: conversations })
-  })
-  if (!cleared.ok) return cleared
-  const conversations = cleared.value
   return committer.transact<null>(async (read, now) => {
     const project = await given.findProject(read, rows.repo)
     if (!project.ok) return project
+    const before = await read.row('session', id)
+    if (before !== undefined && before.state !== 'moved') return alreadyComing()
+    const conversations = before === undefined ? [] : withConversation(before)
     const existing = await read.row('ticket', rows.ticket.id)
     const taken = await read.rows({ table: 'ticket', where: { key: rows.ticket.key } })
     const place = { project: project.value, existing, isTaken: () => taken.length > 0, files }
     const made = importedRows(rows, { ...place, file: given.file, conversations }, now, ports.ids)
     const next = { ...project.value, nextNumber: made.nextNumber }
+    const replaced = before === undefined ? [] : await rowsOf(read, id)
     const put = <T extends string, R>(table: T, list: readonly R[]) =>
       list.map((row) => ({ table, row }))
     return accept({
       change: changeOf({
+        replaced,
         puts: [
           ...put('project' as const, [next]),
           ...put('ticket' as const, [made.ticket]),
@@ -200,6 +192,18 @@ async function begin(
       answer: null,
     })
   })
+}
+
+/** A session and what hangs on it. */
+async function rowsOf(read: Reader, id: SessionId): Promise<RowDelete[]> {
+  const tables = ['input', 'request', 'question', 'assumption'] as const
+  const lists = await Promise.all(
+    tables.map(async (table) => {
+      const rows = await read.rows({ table, where: { sessionId: id } })
+      return rows.map((row) => ({ table, id: row.id }))
+    }),
+  )
+  return [...lists.flat(), { table: 'session', id }]
 }
 
 /** In pieces: a long timeline is no one commit. */

@@ -167,6 +167,23 @@ test('the session comes back by its file where it was moved away, also when an i
   expect((await deliveries(agent, 2)).at(-1)?.text).toContain('Go on.')
 })
 
+test('a session that was moved away is there until what comes back takes its place', async () => {
+  const { core, ticket, file } = await exported()
+  const commit = core.storage.commit.bind(core.storage)
+  let stored = 0
+  core.storage.commit = async (change) => {
+    if (change.puts.some(({ table }) => table === 'session')) throw new Error('the disk is full')
+    stored += 1
+    return commit(change)
+  }
+  await expect(core.client.sessions.import({ file, passphrase: PASSPHRASE })).rejects.toThrow()
+  core.storage.commit = commit
+  expect(stored).toBe(0)
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({ state: 'moved' })
+  const back = await core.client.sessions.import({ file, passphrase: PASSPHRASE })
+  expect(back).toMatchObject({ ticket: ticket.key, state: 'parked' })
+})
+
 test('a file of a remote that no project has, and of a newer Ballet, are refused', async () => {
   const { file } = await exported()
   const empty = await startWithoutPlanner({ agents: 1 })

@@ -38,7 +38,9 @@ export type Commit = {
   durability: 'domain' | 'timeline'
   expected: readonly Expected[]
   receipt?: { command: CommandId; answer: unknown }
-  /** Applied in this order: puts, deletes, timeline. */
+  /** Rows that are put anew, without what hung on them. */
+  replaced?: readonly RowDelete[]
+  /** Applied in this order: replaced, puts, deletes, timeline. */
   puts: readonly RowPut[]
   deletes: readonly RowDelete[]
   timeline: readonly TimelineAppend[]

@@ -71,6 +71,9 @@ function alreadyAdvanced(sql: Statements, { advance }: Commit): LeaseAdvance[] {
 
 function write(sql: Statements, commit: Commit): Committed {
   const change = Number(sql.get('UPDATE meta SET change = change + 1 RETURNING change')?.change)
+  for (const { table, id } of commit.replaced ?? []) {
+    sql.run(`DELETE FROM ${tables[table].name} WHERE id = ?`, [id])
+  }
   for (const { table, row } of commit.puts) put(sql, table, { ...row }, change)
   for (const { table, id } of commit.deletes) {
     sql.run(`DELETE FROM ${tables[table].name} WHERE id = ?`, [id])
