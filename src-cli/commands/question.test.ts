@@ -1,7 +1,7 @@
 import { ORPCError } from '@orpc/client'
 import { expect, it, test } from 'vitest'
 import type { Question } from '../../src-shared/questions.ts'
-import { assumption, ballet, question, testWorld, ticket } from '../test-world.ts'
+import { assumption, ballet, question, session, testWorld, ticket } from '../test-world.ts'
 
 /** Answers a call, and keeps what it was asked without the command's id. */
 function asked<T>(answer: T) {
@@ -74,6 +74,20 @@ it.each([
   expect(await ballet(world, 'answer', 'SHOP-1-Q2', ...words)).toBe(0)
   expect(answer.calls).toEqual([{ ref: 'SHOP-1-Q2', ...given }])
   expect(world.out()).toContain('SHOP-1-Q2: SQLite')
+})
+
+it.each([
+  ['parked', 'Going on loads its conversation of 38,200 tokens again.'],
+  ['resuming', 'Going on loads its conversation of 38,200 tokens again.'],
+  ['waiting', ''],
+] as const)('answer says what is loaded again where the session is %s', async (state, said) => {
+  const show = asked({ ...session, state, contextTokens: 38_200 })
+  const calls = { questions: { answer: () => answered }, sessions: { show: show.call } }
+  const world = testWorld(calls)
+  expect(await ballet(world, 'answer', 'SHOP-1-Q2', 'x')).toBe(0)
+  expect(show.calls).toEqual([{ ref: answered.session }])
+  expect(world.out().includes('Going on')).toBe(said !== '')
+  expect(world.out()).toContain(said)
 })
 
 it.each([

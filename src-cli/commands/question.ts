@@ -3,8 +3,10 @@ import { z } from 'zod'
 import { TEXT_LIMIT } from '../../src-shared/call.ts'
 import { Reference } from '../../src-shared/ids.ts'
 import { type Question, QuestionState } from '../../src-shared/questions.ts'
-import { notEmpty, textOrStdin } from '../context.ts'
+import type { SessionState } from '../../src-shared/records.ts'
+import { type Context, notEmpty, textOrStdin } from '../context.ts'
 import { UsageError } from '../failures.ts'
+import { reloadText } from '../parking-fields.ts'
 import { oneLine } from '../plain-text.ts'
 import type { CommandRunner } from '../program.ts'
 import { parsed, parsedNumber } from '../values.ts'
@@ -120,7 +122,8 @@ function addAnswerCommands(program: Command, run: CommandRunner): void {
               limit,
             ),
           )
-          print.made('question', answered, told(answered))
+          const reload = await reloadOf(ask, answered)
+          print.made('question', answered, `${told(answered)}${reload}`)
         },
       ),
     )
@@ -201,6 +204,20 @@ function deliveredAs({ sendNow, resume }: Delivered) {
 function told(question: Question): string {
   const { key, answer } = question
   return `${key}: ${oneLine(answer?.text ?? '')}\n${onItsWay(question)}`
+}
+
+const HOLDS_NO_AGENT: ReadonlySet<SessionState> = new Set(['parked', 'failed', 'resuming'])
+
+/** What its session reads again to go on with the answer; nothing where it holds an agent. */
+async function reloadOf(ask: Context['ask'], { session }: Question): Promise<string> {
+  try {
+    const found = await ask((client, limit) => client.sessions.show({ ref: session }, limit))
+    const reload = HOLDS_NO_AGENT.has(found.state) ? reloadText(found) : null
+    return reload === null ? '' : ` Going on loads its conversation of ${reload} again.`
+  } catch {
+    // The answer is given all the same.
+    return ''
+  }
 }
 
 function onItsWay({ key, state, input, undoUntil }: Question): string {

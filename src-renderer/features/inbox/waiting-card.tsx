@@ -11,7 +11,7 @@ import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { give } from '../composer/steer.ts'
 import { resumeSession } from '../session/actions.ts'
 import { useAttends } from '../session/attend.ts'
-import { canResume } from '../session/parking.ts'
+import { canResume, reloadText } from '../session/parking.ts'
 import { SessionTail } from './session-tail.tsx'
 import { WordBox } from './word-form.tsx'
 
@@ -25,6 +25,7 @@ export function WaitingCard({ session, onAnswered }: { session: Session; onAnswe
   const card = useRef<HTMLElement>(null)
   const hasFailed = session.state === 'failed'
   const goesOn = canResume(session.state)
+  const reload = goesOn ? reloadText(session) : null
   useAttends(session.id, text.trim() !== '')
 
   const run = async (work: () => Promise<Refusal | null>) => {
@@ -82,6 +83,7 @@ export function WaitingCard({ session, onAnswered }: { session: Session; onAnswe
           <InlineCode text={session.hint} />
         </p>
       )}
+      {reload === null ? null : <p className="faint">Going on reloads {reload}.</p>}
       <SessionTail session={session.id} />
       <WordBox
         label={`A word to ${session.ticket}`}

@@ -10,6 +10,7 @@ import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot } from '../../ui/state-dot.tsx'
 import { useAttends } from '../session/attend.ts'
+import { canResume, reloadText } from '../session/parking.ts'
 import { DiffView } from '../timeline/diff-view.tsx'
 import { OutputView, plainCut } from '../timeline/output-view.tsx'
 import { type Answer, answerRequest, isOverAlready, requestAct } from './answers.ts'
@@ -89,8 +90,12 @@ function Deny({
   )
 }
 
-function Hints({ request }: { request: string }) {
+function Hints({ request, session }: { request: string; session: SessionId }) {
   const record = useRecords((records) => records.requests.get(request))
+  const reload = useRecords((records) => {
+    const held = records.sessions.get(session)
+    return held === undefined || !canResume(held.state) ? null : reloadText(held)
+  })
   if (record === undefined) return null
   return (
     <>
@@ -98,6 +103,7 @@ function Hints({ request }: { request: string }) {
         <p className="ask-hint">
           The runtime that asked is gone. Allowing brings the session back and allows this very call
           once; denying brings it back with your reason.
+          {reload === null ? '' : ` That reloads ${reload}.`}
         </p>
       )}
       <p className="ask-hint">
@@ -190,7 +196,7 @@ export function RequestCard({
         )}
       </p>
       <WantedView asking={asking} session={session} />
-      <Hints request={asking.id} />
+      <Hints request={asking.id} session={session} />
       {refusal === null ? null : <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />}
       {denying ? (
         <Deny busy={busy} onDeny={(text) => void answer({ outcome: 'deny', text })} onBack={back} />
