@@ -42,7 +42,7 @@ export const DEADLINE_TICK_MS = 30_000
 export const KEPT_PUSH_MS = 2 * 60_000
 export const KEPT_PUSH_MAX_MS = 30 * 60_000
 /** So long a push may keep a session from being resumed or finished; then that begins beside it. */
-export const KEPT_PUSH_ALONE_MS = KEPT_PUSH_MS
+export const KEPT_PUSH_ALONE_MS = 2 * 60_000
 /** From a push that did not go through to the next, doubling. */
 export const KEPT_PUSH_RETRY_MS = 30_000
 export const KEPT_PUSH_RETRY_MAX_MS = 15 * 60_000
