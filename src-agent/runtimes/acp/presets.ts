@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { PermissionMode } from '../../../src-shared/records.ts'
 import type { RuntimeName } from '../../../src-shared/runtimes.ts'
+import { QUIET } from '../opencode/quiet.ts'
 
 /** What Ballet knows of one agent beyond the protocol. */
 export type AgentTraits = {
@@ -34,14 +35,7 @@ const TRAITS: Readonly<Record<string, AgentTraits>> = {
       // Else everybody on this machine could use the server that it opens beside the protocol.
       OPENCODE_SERVER_PASSWORD: randomBytes(24).toString('base64url'),
       OPENCODE_PERMISSION: JSON.stringify(openCodePermissions(permission)),
-      // A server of MCP in the repository's own configuration runs any command.
-      OPENCODE_DISABLE_PROJECT_CONFIG: '1',
-      OPENCODE_DISABLE_AUTOUPDATE: '1',
-      OPENCODE_DISABLE_SHARE: '1',
-      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-      OPENCODE_DISABLE_CLAUDE_CODE: '1',
-      // It would install a package in the background, in the user's own configuration folder.
-      npm_config_offline: 'true',
+      ...QUIET,
     }),
     readsNotes: false,
     cost: true,

@@ -4,20 +4,10 @@ import type { DriverSpec } from '../driver.ts'
 import { readRepositoryNotes } from '../repository-notes.ts'
 import { writeGuard } from './guard.ts'
 import { configPermission, rulesOf } from './permission-rules.ts'
+import { QUIET } from './quiet.ts'
 
 /** Ballet's own settings, which are merged over the user's. */
 export type OwnConfig = Readonly<Record<string, unknown>>
-
-/** Nothing is asked over the network but the model, and nothing of the repository or of another program configures it. */
-const QUIET: Readonly<Record<string, string>> = {
-  OPENCODE_DISABLE_PROJECT_CONFIG: '1',
-  OPENCODE_DISABLE_CLAUDE_CODE: '1',
-  OPENCODE_DISABLE_MODELS_FETCH: '1',
-  OPENCODE_DISABLE_AUTOUPDATE: '1',
-  OPENCODE_DISABLE_SHARE: '1',
-  OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-  OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
-}
 
 /** Would come before Ballet's own, or change how its server is spoken to. */
 const REMOVED_VARIABLES = [
@@ -33,12 +23,7 @@ const REMOVED_VARIABLES = [
 export function launchEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
   const own: Record<string, string> = { ...env }
   for (const name of REMOVED_VARIABLES) delete own[name]
-  return {
-    ...own,
-    ...QUIET,
-    // Else it installs a package of its own into the user's configuration folder.
-    npm_config_offline: 'true',
-  }
+  return { ...own, ...QUIET }
 }
 
 /** For work on stored conversations, in which no tool runs. */

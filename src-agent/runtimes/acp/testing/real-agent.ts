@@ -45,8 +45,6 @@ export async function openCodeSpec(scene: Scene, url: string): Promise<DriverSpe
       XDG_DATA_HOME: folder('xdg-data'),
       XDG_CACHE_HOME: folder('xdg-cache'),
       XDG_STATE_HOME: folder('xdg-state'),
-      OPENCODE_DISABLE_MODELS_FETCH: '1',
-      OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
       ANTHROPIC_API_KEY: 'scripted-key-4711',
     },
   }

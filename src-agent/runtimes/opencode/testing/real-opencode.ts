@@ -6,7 +6,7 @@ import type { DriverSpec } from '../../driver.ts'
 
 /** The tests' set-up installs it there. */
 const RUNTIMES = fileURLToPath(new URL('../../../../e2e/runtimes/', import.meta.url))
-const OPENCODE = join(RUNTIMES, 'node_modules', '.bin', 'opencode')
+export const OPENCODE = join(RUNTIMES, 'node_modules', '.bin', 'opencode')
 
 const MODEL = 'claude-sonnet-5-5'
 
