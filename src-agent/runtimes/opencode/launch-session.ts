@@ -108,7 +108,9 @@ async function addServers(
 ): Promise<Unreached[]> {
   const unreached: Unreached[] = []
   for (const server of servers) {
-    const why = await api.addServer(server).catch(whyOf)
+    // On a machine that is busy the list of the tools was seen to be given up although the server answered.
+    const once = await api.addServer(server).catch(whyOf)
+    const why = once === null ? null : await api.addServer(server).catch(whyOf)
     if (why !== null) unreached.push({ name: server.name, why })
   }
   return unreached
