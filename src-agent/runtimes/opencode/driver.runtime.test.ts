@@ -99,7 +99,7 @@ describe('a session of the real opencode', () => {
       deliveryOf(
         scripted('Wait a little.', [
           { tool: 'Bash', input: { command: 'sleep 3' } },
-          { text: 'Never said.' },
+          { text: 'Waited.' },
         ]),
       ),
     )
@@ -114,7 +114,8 @@ describe('a session of the real opencode', () => {
       'turn.ended completed',
     ])
     expect(scene.told().filter((line) => line === 'delivered 1')).toHaveLength(3)
-    expect(scene.told()).toContain('text: ok: And this.')
+    expect(JSON.stringify(model.requests().at(-1)?.messages)).toContain('And this.')
+    expect(scene.told()).toContain('text: Waited.')
 
     // An interrupt ends what the tool started, also what left its group.
     const [server] = await session.processes()
