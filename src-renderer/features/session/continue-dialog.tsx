@@ -66,7 +66,7 @@ export function ContinueDialog({ session, onClose }: { session: Session; onClose
               className="field"
               value={model}
               maxLength={200}
-              placeholder="the runtime’s own choice"
+              placeholder="as the project says, else its own choice"
               autoComplete="off"
               spellCheck={false}
               onChange={({ target }) => setModel(target.value)}
