@@ -254,8 +254,10 @@ function stateFaults(events: readonly TimelineEvent[], session: Session): string
     state = to
   }
   if (state !== session.state) faults.push(`the session is ${session.state}, told is ${state}`)
-  const holdsAgent = ['starting', 'waiting', 'working', 'parking'].includes(session.state)
-  if (session.state !== 'resuming' && holdsAgent !== (session.agent !== null)) {
+  const holdsAgent = ['starting', 'waiting', 'working'].includes(session.state)
+  // These are done by an agent, and wait for one before.
+  const isEither = session.state === 'resuming' || session.state === 'parking'
+  if (!isEither && holdsAgent !== (session.agent !== null)) {
     faults.push(`the session is ${session.state} with agent ${session.agent}`)
   }
   return faults
