@@ -66,7 +66,7 @@ async function mustBeElsewhere(
   throw new BalletError({
     code: 'branch.only-copy',
     message: `${branch} on ${withoutCredentials(repo)} holds work that no other branch there has.`,
-    hint: `Merge it first, leave the branch there, or type its name to remove the work too: --force-branch ${branch}`,
+    hint: `Merge it first, leave the branch there, or type its name to remove the work too: --remote-branch --force-branch ${branch}`,
   })
 }
 

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { isAbsolute, relative, resolve } from 'node:path'
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { z } from 'zod'
 import type { RequestFacts, SessionGrant } from '../../../src-shared/agent-wire.ts'
@@ -7,6 +6,7 @@ import type { RequestId } from '../../../src-shared/ids.ts'
 import type { PermissionMode, ToolKind } from '../../../src-shared/records.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import type { RequestAnswer } from '../driver.ts'
+import { wayInside } from '../inside-workspace.ts'
 import { toolKindOf } from './call-facts.ts'
 import type { ToolCallUpdate } from './updates.ts'
 
@@ -123,11 +123,7 @@ export class PermissionRequests {
     )
     // Where an edit goes that names no file nobody knows.
     if (kind === 'edit' && paths.length === 0) return null
-    const inside = paths.every((path) => {
-      const way = relative(this.#cwd, resolve(this.#cwd, path))
-      return !way.startsWith('..') && !isAbsolute(way)
-    })
-    return inside ? kind : null
+    return paths.every((path) => wayInside(this.#cwd, path) !== null) ? kind : null
   }
 
   #allow(rules: RequestFacts['rules']): void {

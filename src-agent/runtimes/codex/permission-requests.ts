@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { isAbsolute, relative, resolve } from 'node:path'
 import { z } from 'zod'
 import type { RequestFacts, SessionGrant } from '../../../src-shared/agent-wire.ts'
 import type { RequestId } from '../../../src-shared/ids.ts'
@@ -7,6 +6,7 @@ import type { PermissionMode, ToolKind } from '../../../src-shared/records.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { oneLine } from '../cut-text.ts'
 import type { RequestAnswer } from '../driver.ts'
+import { wayInside } from '../inside-workspace.ts'
 import type { RpcId } from './app-server.ts'
 import { plainCommand, readItem } from './items.ts'
 import { CommandApproval, Elicitation, FileApproval, FileChange, type Item } from './protocol.ts'
@@ -164,11 +164,7 @@ export class PermissionRequests {
   #isInside(item: Item | null): boolean {
     const changes = FileChange.safeParse(item).data?.changes ?? []
     return (
-      changes.length > 0 &&
-      changes.every(({ path }) => {
-        const inside = relative(this.#cwd, resolve(this.#cwd, path))
-        return inside !== '' && !inside.startsWith('..') && !isAbsolute(inside)
-      })
+      changes.length > 0 && changes.every(({ path }) => (wayInside(this.#cwd, path) ?? '') !== '')
     )
   }
 

@@ -1,0 +1,37 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { wayInside } from './inside-workspace.ts'
+
+let root = ''
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'ballet-inside-'))
+  await mkdir(join(root, 'work', 'src'), { recursive: true })
+  await mkdir(join(root, 'other'))
+  await writeFile(join(root, 'work', 'src', 'a.ts'), '')
+  await symlink(join(root, 'other'), join(root, 'work', 'out'))
+  await symlink('src', join(root, 'work', 'in'))
+  await symlink('../other/not-yet', join(root, 'work', 'dangling'))
+  await symlink('loop', join(root, 'work', 'loop'))
+  await symlink(join(root, 'work'), join(root, 'alias'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+test('a path leads into the workspace, also where it is not there yet and where the workspace is behind a link', () => {
+  const work = join(root, 'work')
+  expect(wayInside(work, 'src/a.ts')).toBe('src/a.ts')
+  expect(wayInside(work, join(work, 'new', 'b.ts'))).toBe('new/b.ts')
+  expect(wayInside(work, 'in/b.ts')).toBe('src/b.ts')
+  expect(wayInside(join(root, 'alias'), join(work, 'src', 'a.ts'))).toBe('src/a.ts')
+  expect(wayInside(work, '.')).toBe('')
+  expect(wayInside(work, '..hidden')).toBe('..hidden')
+})
+
+test('a path that leads out of it does not, also through a link, and one of what is not there', () => {
+  const work = join(root, 'work')
+  for (const path of ['..', '../other/x', join(root, 'other', 'x'), 'out/x', 'out', 'dangling']) {
+    expect(wayInside(work, path), path).toBeNull()
+  }
+  expect(wayInside(work, 'loop/x')).toBeNull()
+})
