@@ -1,4 +1,4 @@
-import { InputId, type Instant, type LeaseId } from '../../src-shared/ids.ts'
+import type { Instant, LeaseId } from '../../src-shared/ids.ts'
 import { accept, assertNever, type Result, refuse } from '../../src-shared/refusal.ts'
 import {
   type RuntimeCapabilities,
@@ -9,6 +9,7 @@ import type { Ids } from '../ports.ts'
 import type { PastConversation, ProjectRow, SessionRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
 import { checkNotFinishing } from './finishing.ts'
+import { handOver } from './hand-over.ts'
 import { withdrawRequests } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { MOVED_HINT } from './session-states.ts'
@@ -171,13 +172,7 @@ export function changeRuntime(draft: SessionDraft, anew: string, ids: Ids): void
     pending: pending === 'continue' ? null : pending,
   })
   if (isUntold) return
-  draft.queueFirst({
-    id: InputId.parse(ids.uuid()),
-    sessionId: draft.session.id,
-    inputKind: 'message',
-    text: anew,
-    author: 'ballet',
-  })
+  handOver(draft, anew, ids)
 }
 
 /** The conversations that its runtimes keep, with the one that it leaves. */

@@ -1,11 +1,12 @@
 import { type AgentItem, NOT_PUSHED } from '../../src-shared/agent-wire.ts'
-import { InputId, type Instant } from '../../src-shared/ids.ts'
+import type { Instant } from '../../src-shared/ids.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import { titleOfRuntime } from '../../src-shared/runtimes.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
 import { changeRuntime, withConversation } from './continue-with.ts'
 import { close } from './finishing.ts'
+import { handOver } from './hand-over.ts'
 import { loseRuntime } from './requests.ts'
 import { park, stopReason } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
@@ -130,13 +131,7 @@ function beginAnew(
     draft.set({ pending: 'finish' })
     return
   }
-  draft.queueFirst({
-    id: InputId.parse(ids.uuid()),
-    sessionId: draft.session.id,
-    inputKind: 'message',
-    text: anew,
-    author: 'ballet',
-  })
+  handOver(draft, anew, ids)
   draft.move('resuming', 'a new conversation begins')
   draft.set({ queuedAt: now })
 }

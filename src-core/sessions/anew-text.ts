@@ -1,4 +1,5 @@
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
+import { HAND_OVER } from '../decide/hand-over.ts'
 import type { SessionFacts } from '../decide/session-draft.ts'
 import type { Storage } from '../storage/port.ts'
 import type { QuestionRow } from '../storage/rows.ts'
@@ -14,13 +15,11 @@ const EVENTS = 2_000
 const beginnings = {
   lost: {
     who: 'You',
-    intro:
-      'You go on with work on a ticket that was begun in a conversation which is lost. What was done is in your clone: look at its commits and at what is uncommitted first.',
+    intro: `${HAND_OVER} was begun in a conversation which is lost. What was done is in your clone: look at its commits and at what is uncommitted first.`,
   },
   continued: {
     who: 'The agent before you',
-    intro:
-      'You go on with work on a ticket that another coding agent began in this very clone; you have its work, and not its conversation. Look at its commits and at what is uncommitted first, and go on from there.',
+    intro: `${HAND_OVER} another coding agent began in this very clone; you have its work, and not its conversation. Look at its commits and at what is uncommitted first, and go on from there.`,
   },
 } as const
 

@@ -212,8 +212,12 @@ test('stopped and failed sessions are brought back', async () => {
   await inState(core, ticket.key, 'failed')
   const back = await core.client.sessions.continueWith({ ref: ticket.key, runtime: 'acp:goose' })
   expect(back).toMatchObject({ state: 'resuming', runtime: 'acp:goose' })
-  const { spec } = await nextStart(core, ticket.key, 2)
+  const { fake: goose, spec } = await nextStart(core, ticket.key, 2)
   expect(spec.acp).toMatchObject({ command: 'goose' })
+  // What Codex was to be told and never got is not told beside it.
+  goose.ready()
+  const told = (await deliveries(goose, 2)).at(-1)?.text ?? ''
+  expect(told.split('You go on with work on a ticket')).toHaveLength(2)
 })
 
 test('one that nothing was given to yet is only given to the other runtime', async () => {
