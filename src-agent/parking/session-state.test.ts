@@ -78,6 +78,7 @@ async function machineWithState() {
     [join(config, '.credentials.json')]: 'SECRET LOGIN',
     [join(config, 'history.jsonl')]: 'history',
     [join(config, 'file-history', CONVERSATION, 'x')]: 'a copy',
+    [join(config, 'file-history', 'another', 'y')]: 'a copy of another',
   })
   await symlink('/etc/hostname', join(project, CONVERSATION, 'tool-results', 'link.txt'))
   return { plan, project, config }
@@ -131,7 +132,7 @@ describe('the state of a session', () => {
 
   it('is removed alone', async () => {
     const { plan, config } = await machineWithState()
-    expect(await driver.state?.remove(CONVERSATION, plan.place)).toBe(4)
+    expect(await driver.state?.remove(CONVERSATION, plan.place)).toBe(5)
     expect(await driver.state?.remove(CONVERSATION, plan.place)).toBe(0)
     const left = Object.keys(await filesBelow(config)).map((path) => path.split('/').at(-1))
     expect(left.sort()).toEqual([
@@ -139,7 +140,7 @@ describe('the state of a session', () => {
       'another.jsonl',
       'history.jsonl',
       'notes.md',
-      'x',
+      'y',
     ])
   })
 

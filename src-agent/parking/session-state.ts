@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
+import { titleOfRuntime } from '../../src-shared/runtimes.ts'
 import type { Driver, RuntimePlace } from '../runtimes/driver.ts'
 import { withRefusals } from '../workspace/failure.ts'
 import {
@@ -76,7 +77,7 @@ function stateOf(driver: Driver): NonNullable<Driver['state']> {
   if (driver.state !== undefined) return driver.state
   throw new BalletError({
     code: 'state.not-movable',
-    message: `The conversations of ${driver.runtime} cannot be moved to another machine or workspace.`,
+    message: `Not kept: conversations of ${titleOfRuntime(driver.runtime)} cannot be moved to another machine or workspace.`,
     hint: 'Resuming begins a new conversation with a summary of this one.',
   })
 }

@@ -224,9 +224,11 @@ export class Parking {
       return state
     } catch (error) {
       const refusal = refusalOf(error, 'storing the state of the session')
-      this.#report.step('state', 'failed', refusal.message)
+      const isNone = refusal.code === 'state.not-movable'
+      // That a runtime cannot is known beforehand, and nothing went wrong.
+      this.#report.step('state', isNone ? 'done' : 'failed', refusal.message)
       // Nothing is there that waiting could save; the work is kept all the same.
-      if (refusal.code === 'state.missing' || refusal.code === 'state.not-movable') return null
+      if (isNone || refusal.code === 'state.missing') return null
       throw error
     }
   }
