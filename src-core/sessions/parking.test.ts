@@ -544,5 +544,9 @@ test('what holds no agent, or does not know yet what it holds, is not parked', a
     state: 'parked',
     parked: null,
   })
-  expect(await client.sessions.keep({ ref: queued.key })).toMatchObject({ parkAt: null })
+  // It has the agent by now, and waits for nobody.
+  expect(await refusalOf(client.sessions.keep({ ref: queued.key }))).toMatchObject({
+    code: 'session.starting',
+    hint: expect.any(String),
+  })
 })
