@@ -45,7 +45,13 @@ test('doctor looks at this machine without a host, says that none runs, and chan
     host: null,
     dataDir: folder,
     git: { version: expect.stringMatching(/^\d/u) },
-    runtimes: [{ runtime: 'claude-code', version: expect.stringMatching(/^\d/u) }],
+    runtimes: expect.arrayContaining([
+      expect.objectContaining({
+        runtime: 'claude-code',
+        version: expect.stringMatching(/^\d/u),
+      }),
+      expect.objectContaining({ runtime: 'codex' }),
+    ]),
     storage: null,
   })
   await expect(access(folder)).rejects.toMatchObject({ code: 'ENOENT' })
