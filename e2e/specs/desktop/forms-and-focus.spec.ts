@@ -52,7 +52,8 @@ test('a form holds what was saved, says so at its button, and keeps the focus', 
 
   // Settings: a path, a variable, the size of the fleet.
   await window.keyboard.press('Control+,')
-  const path = window.getByLabel('Claude Code')
+  await window.locator('summary').filter({ hasText: 'Claude Code' }).click()
+  const path = window.getByLabel('Path of Claude Code')
   await path.fill('/opt/claude')
   await window.keyboard.press('Enter')
   await expect(window.getByRole('status').filter({ hasText: 'Saved.' })).toBeVisible()

@@ -98,8 +98,13 @@ function RuntimeRow({
   const isWell = report !== undefined && report.problem === null && report.path !== null
   const look = isWell ? 'on' : report === undefined || report.path === null ? 'quiet' : 'bad'
   const tested = report?.versions.tested ?? []
+  const [isOpen, setOpen] = useState(path !== undefined)
   return (
-    <details className="runtime" open={path !== undefined}>
+    <details
+      className="runtime"
+      open={isOpen}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
       <summary>
         <StateDot look={look} />
         <strong>{runtimeTitle(runtime)}</strong>
