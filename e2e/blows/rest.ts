@@ -67,7 +67,11 @@ async function look(client: BalletClient): Promise<{ seen: AtRest; reasons: stri
     if (['queued', 'resuming', 'parking'].includes(state) && !isHeld && free > 0) {
       reasons.push(`${ticket} is ${state} while an agent is free`)
     }
-    if (state === 'waiting' && queuedInputs > 0) reasons.push(`${ticket} has queued inputs`)
+    // What was interrupted before its turn began waits for the person, and says so.
+    const isHeldBack = session.reason.startsWith('interrupted before its turn began')
+    if (state === 'waiting' && queuedInputs > 0 && !isHeldBack) {
+      reasons.push(`${ticket} has queued inputs`)
+    }
   }
   for (const { ticket, title, waits } of open) {
     if (waits) reasons.push(`${ticket} asks: ${title}`)

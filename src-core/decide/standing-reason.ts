@@ -8,6 +8,12 @@ export const UNREACHABLE_TOOLS: SaidOfSession = [
   'Stop the session and start its ticket again.',
 ]
 
+/** A person interrupted what had been handed over, and its turn had not begun: it waits for a word. */
+export const HELD_BACK: SaidOfSession = [
+  'interrupted before its turn began: what is queued was not delivered',
+  'Send a message, and what is queued goes with it; or cancel it.',
+]
+
 /** What stays true of a session from turn to turn, for as long as its runtime runs; nothing of most. */
 export function standingReason({ reason }: Pick<SessionRow, 'reason'>): SaidOfSession {
   return reason === UNREACHABLE_TOOLS[0] ? UNREACHABLE_TOOLS : ['', '']

@@ -367,7 +367,11 @@ test('an interrupt outlives the agent that was to begin the turn', async () => {
   core.clock.turn(10_000)
   next.item({ type: 'undelivered', delivery: first.id, fate: 'never', reason: 'the agent died' })
   next.ready()
-  await inState(core, ticket.key, 'waiting')
+  // Nothing else says why what is queued stays where it is.
+  expect(await inState(core, ticket.key, 'waiting')).toMatchObject({
+    reason: 'interrupted before its turn began: what is queued was not delivered',
+    queuedInputs: 1,
+  })
   await settle()
   expect(next.heard('input.deliver')).toEqual([])
   await core.client.sessions.send({ ref: ticket.key, text: 'go on' })
