@@ -18,7 +18,8 @@ export class QuietWork {
     const faults: string[] = []
     for (const session of sessions) {
       const { id, ticket, state, workspace, turn } = session
-      if (state === 'finished' || state === 'cancelled') this.#known.delete(id)
+      // Who was told to finish may have committed, also where that was cut, and is looked at when it waits again.
+      if (!quiet.has(id) || state === 'finished' || state === 'cancelled') this.#known.delete(id)
       if (state !== 'waiting' || workspace === null) continue
       const work = await workIn(workspace)
       const before = this.#known.get(id)
