@@ -1,10 +1,19 @@
+import { realpathSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { wayInside } from './inside-workspace.ts'
+import { leadsInside, pathInside } from './inside-workspace.ts'
 
 let root = ''
+
+/** Where a path leads within the workspace, relative to it; null where it leads out. */
+function wayInside(cwd: string, path: string): string | null {
+  const real = pathInside(cwd, path)
+  expect(leadsInside(cwd, path)).toBe(real !== null)
+  return real === null ? null : relative(realpathSync(cwd), real)
+}
+
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'ballet-inside-'))
   await mkdir(join(root, 'work', 'src'), { recursive: true })
@@ -34,4 +43,5 @@ test('a path that leads out of it does not, also through a link, and one of what
     expect(wayInside(work, path), path).toBeNull()
   }
   expect(wayInside(work, 'loop/x')).toBeNull()
+  expect(leadsInside(join(root, 'gone'), 'x')).toBe(false)
 })

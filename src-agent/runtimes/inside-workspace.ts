@@ -1,39 +1,50 @@
-import { readlinkSync, realpathSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { lstatSync, realpathSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 
-/** Links to things that are not there yet, one leading to the next. */
-const LINKS = 40
+/** So many folders that are not there yet may a path have at its end. */
+const MISSING_LIMIT = 64
 
 /**
- * Where a path leads within the workspace, with all of its links followed as far as it exists: relative to it, '' for
- * the workspace itself. Null where it leads out of it, or nobody can tell.
+ * The real path of a file of the workspace, every symbolic link on the way resolved; it need not be there. Null for one
+ * that leads outside. `cwd` is the workspace; a relative path starts there. Throws the system's error where the
+ * workspace is not there.
  */
-export function wayInside(cwd: string, path: string): string | null {
-  const root = realOf(cwd, LINKS)
-  const real = realOf(resolve(cwd, path), LINKS)
-  if (root === null || real === null) return null
-  const way = relative(root, real)
-  return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way) ? null : way
+export function pathInside(cwd: string, path: string): string | null {
+  if (path.includes('\0')) return null
+  const root = realpathSync(cwd)
+  const real = realPathOf(isAbsolute(path) ? path : resolve(root, path))
+  if (real === null) return null
+  return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep) ? real : null
 }
 
-function realOf(path: string, links: number): string | null {
+/** Whether a path leads into the workspace; nothing does where that is not there. */
+export function leadsInside(cwd: string, path: string): boolean {
   try {
-    return realpathSync(path)
+    return pathInside(cwd, path) !== null
   } catch {
-    // What is not there is made where the nearest folder that is there leads, or where its own link leads.
-    const target = linkOf(path)
-    if (target !== null) return links === 0 ? null : realOf(target, links - 1)
-    const parent = dirname(path)
-    if (parent === path) return null
-    const real = realOf(parent, links)
-    return real === null ? null : join(real, basename(path))
+    return false
   }
 }
 
-function linkOf(path: string): string | null {
-  try {
-    return resolve(dirname(path), readlinkSync(path))
-  } catch {
-    return null
+function realPathOf(path: string): string | null {
+  const missing: string[] = []
+  let there = resolve(path)
+  while (missing.length < MISSING_LIMIT) {
+    try {
+      return join(realpathSync(there), ...missing)
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined
+      if (code !== 'ENOENT') return null
+      // A link to nowhere would be followed when the file is made.
+      if (isLink(there)) return null
+      missing.unshift(basename(there))
+      if (dirname(there) === there) return null
+      there = dirname(there)
+    }
   }
+  return null
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
 }

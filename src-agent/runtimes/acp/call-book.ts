@@ -1,6 +1,7 @@
 import type { Instant } from '../../../src-shared/ids.ts'
 import type { FileDiff, ToolStatus } from '../../../src-shared/timeline.ts'
 import { cutText } from '../cut-text.ts'
+import { diffOf, diffOfNewFile, diffOfRawOutput } from '../diffs.ts'
 import type { DriverEvent, DriverSignal } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import {
@@ -12,7 +13,6 @@ import {
   readTodos,
   toolKindOf,
 } from './call-facts.ts'
-import { diffOfNewFile, diffOfRawOutput, diffsOfContent } from './diffs.ts'
 import { LiveOutput } from './live-text.ts'
 import { contentText, type ToolCallUpdate, type ToolContent } from './updates.ts'
 
@@ -220,4 +220,13 @@ export function signal(
   blob?: ReturnType<typeof cutText>['blob'],
 ): DriverSignal {
   return { type: 'event', at, event, ...(blob === undefined ? {} : { blobs: [blob] }) }
+}
+
+/** The changes that the content of a call tells, each with both texts. */
+function diffsOfContent(content: readonly ToolContent[], cwd: string): FileDiff[] {
+  return content.flatMap((part) => {
+    if (part.type !== 'diff' || typeof part.path !== 'string') return []
+    if (typeof part.newText !== 'string') return []
+    return diffOf(part.path, part.oldText ?? '', part.newText, cwd) ?? []
+  })
 }

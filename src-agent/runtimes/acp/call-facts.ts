@@ -1,7 +1,8 @@
-import { isAbsolute, relative } from 'node:path'
 import type { ToolKind } from '../../../src-shared/records.ts'
 import type { TodoItem } from '../../../src-shared/timeline.ts'
+import { asRecord } from '../as-record.ts'
 import { oneLine } from '../cut-text.ts'
+import { shownPath } from '../shown-path.ts'
 import type { ToolCallUpdate } from './updates.ts'
 
 const KINDS: Readonly<Record<string, ToolKind>> = {
@@ -70,13 +71,6 @@ export function callTitle(
   return oneLine(text === null ? call.name : shownPath(text, cwd))
 }
 
-/** The path from the root of the workspace where it is inside, else as it is. */
-export function shownPath(path: string, cwd: string): string {
-  if (!isAbsolute(path)) return path
-  const inside = relative(cwd, path)
-  return inside !== '' && !inside.startsWith('..') && !isAbsolute(inside) ? inside : path
-}
-
 const TODO_STATES: Readonly<Record<string, TodoItem['status']>> = {
   in_progress: 'active',
   completed: 'done',
@@ -115,10 +109,4 @@ export function rawText(rawOutput: unknown): string {
   const { output, error } = asRecord(rawOutput)
   const text = output ?? error
   return typeof text === 'string' ? text : ''
-}
-
-export function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {}
 }

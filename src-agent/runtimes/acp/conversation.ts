@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Recovery, ResumeFacts } from '../driver.ts'
-import { conversationLost, startFailed } from './failures.ts'
+import { conversationLost } from '../failures.ts'
+import { startFailed } from './failures.ts'
 import { ask, serversFor } from './handshake.ts'
 import { type LaunchOptions, launchAgent, type Opened, type Started } from './launch.ts'
 import { chooseModel } from './model.ts'

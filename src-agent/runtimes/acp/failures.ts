@@ -7,11 +7,3 @@ export function startFailed(title: string, why: string): BalletError {
     hint: 'Run it in a terminal in the same folder to see whether it works there, then try again.',
   })
 }
-
-export function conversationLost(why: string): BalletError {
-  return new BalletError({
-    code: 'runtime.conversation-lost',
-    message: `The conversation cannot be resumed: ${why}`,
-    hint: 'The workspace is kept. Start the ticket again: a new conversation goes on with the work as it is.',
-  })
-}

@@ -10,6 +10,7 @@ import {
 } from '../../../src-shared/runtimes.ts'
 import { programsNamed } from '../find-program.ts'
 import { runBriefly } from '../run-briefly.ts'
+import { newerNotice } from '../versions.ts'
 
 const VERSION_LIMIT_MS = 10_000
 
@@ -88,25 +89,6 @@ function reportOf(
   version: string | null,
   problem: Refusal | null,
 ): RuntimeReport {
-  const newest = versions.tested.at(-1)
-  const isNewer =
-    version !== null && newest !== undefined && problem === null && isOlder(newest, version)
-  const notice = isNewer
-    ? {
-        code: 'runtime.newer',
-        message: `${agent.title} ${version} is newer than ${newest}, the newest that Ballet was tested with.`,
-        hint: 'It is used all the same. If something is odd, install the tested one.',
-      }
-    : null
+  const notice = problem === null ? newerNotice(agent.title, version, versions) : null
   return { runtime, path, version, loggedIn: null, login: null, versions, problem, notice }
-}
-
-function isOlder(version: string, than: string): boolean {
-  const a = version.split(/[.+-]/).map(Number)
-  const b = than.split(/[.+-]/).map(Number)
-  for (const [index, wanted] of b.entries()) {
-    const part = a[index] ?? 0
-    if (part !== wanted) return part < wanted
-  }
-  return false
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { stat } from 'node:fs/promises'
 import { RequestError } from '@agentclientprotocol/sdk'
 import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import type { AcpAgent, RuntimeName } from '../../../src-shared/runtimes.ts'
 import { endTree } from '../../process-tree/index.ts'
 import type { DriverSignal, DriverSpec } from '../driver.ts'
+import { cannotStart } from '../failures.ts'
 import { SecretMask } from '../mask-secrets.ts'
 import { readRepositoryNotes } from '../repository-notes.ts'
 import { TurnTools } from '../turn-tools.ts'
@@ -159,7 +159,7 @@ async function openConnection(
       },
     )
   } catch (error) {
-    throw await cannotStart(agent.title, spec, error)
+    throw await cannotStart(agent.title, spec, error, 'runtimes')
   }
 }
 
@@ -209,27 +209,4 @@ function servicesOf(
       return {}
     },
   }
-}
-
-async function cannotStart(title: string, spec: DriverSpec, error: unknown): Promise<BalletError> {
-  const why = error instanceof Error ? error.message : String(error)
-  const isThere = await stat(spec.cwd).then(
-    (found) => found.isDirectory(),
-    () => false,
-  )
-  if (!isThere) {
-    return new BalletError({
-      code: 'runtime.start-failed',
-      message: `The workspace ${spec.cwd} is not there.`,
-      hint: 'Start the ticket again: a new workspace is made.',
-    })
-  }
-  return new BalletError(
-    {
-      code: why.startsWith('spawn') ? 'runtime.not-found' : 'runtime.start-failed',
-      message: `${title} at ${spec.executable} cannot be started: ${why}`,
-      hint: 'Run `ballet doctor` to see which runtimes Ballet finds.',
-    },
-    { cause: error },
-  )
 }

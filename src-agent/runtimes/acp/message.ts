@@ -1,5 +1,4 @@
 import type { Delivery } from '../../../src-shared/agent-wire.ts'
-import { BalletError } from '../../../src-shared/refusal.ts'
 
 export type PromptBlock =
   | { type: 'text'; text: string }
@@ -31,12 +30,4 @@ export function instructionsOf(prompt: string, notes: string | null): string {
   const parts = [prompt.trim(), notes ?? ''].filter((part) => part !== '')
   if (parts.length === 0) return ''
   return `${parts.join('\n\n')}\n\n---\n\nThe instructions above are for the whole conversation. The first message follows.`
-}
-
-export function notWritten(title: string, why: string): BalletError {
-  return new BalletError({
-    code: 'runtime.not-written',
-    message: `${title} did not take the message: ${why}.`,
-    hint: 'The message stays queued and is delivered when the session goes on.',
-  })
 }

@@ -1,10 +1,10 @@
 import type { DeliveryId, Instant } from '../../../src-shared/ids.ts'
-import type { Usage } from '../../../src-shared/records.ts'
 import { assertNever } from '../../../src-shared/refusal.ts'
 import type { TurnEndReason } from '../../../src-shared/timeline.ts'
 import { cutText } from '../cut-text.ts'
 import type { DriverEvent, DriverSignal } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
+import { NO_USAGE } from '../no-usage.ts'
 import { type Call, CallBook, signal } from './call-book.ts'
 import { todoOf } from './call-facts.ts'
 import { LiveText, type TextKind } from './live-text.ts'
@@ -14,13 +14,6 @@ import { contentText, readUpdate, type ToolCallUpdate, type Update } from './upd
 
 /** So many things of one agent that cannot be read are told. */
 const STRANGE_TOLD = 50
-
-const NO_USAGE: Usage = {
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-}
 
 /** What becomes of calls without a result. */
 const CALLS_AFTER: Readonly<Record<TurnEndReason, 'cancelled' | 'unknown'>> = {

@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto'
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { z } from 'zod'
 import type { RequestFacts, SessionGrant } from '../../../src-shared/agent-wire.ts'
 import type { RequestId } from '../../../src-shared/ids.ts'
 import type { PermissionMode, ToolKind } from '../../../src-shared/records.ts'
-import { BalletError } from '../../../src-shared/refusal.ts'
+import { callDigest } from '../call-digest.ts'
 import type { RequestAnswer } from '../driver.ts'
-import { wayInside } from '../inside-workspace.ts'
+import { requestGone } from '../failures.ts'
+import { leadsInside } from '../inside-workspace.ts'
 import { toolKindOf } from './call-facts.ts'
 import type { ToolCallUpdate } from './updates.ts'
 
@@ -55,9 +55,7 @@ export class PermissionRequests {
     const kind = this.#kindInside(prompt)
     const rule = KindRule.safeParse({ allow: kind })
     return {
-      digest: createHash('sha256')
-        .update(canonical([name, call.rawInput ?? call.title ?? null]))
-        .digest('hex'),
+      digest: callDigest(name, call.rawInput ?? call.title ?? null),
       rules: rule.success ? [rule.data] : [],
       ruleTexts: rule.success ? [RULE_TEXTS[rule.data.allow]] : [],
     }
@@ -75,13 +73,7 @@ export class PermissionRequests {
   /** The request is closed by it. Throws `request.gone` for one that is not open. */
   answer(id: RequestId, answer: RequestAnswer): void {
     const open = this.#open.get(id)
-    if (open === undefined) {
-      throw new BalletError({
-        code: 'request.gone',
-        message: 'The runtime does not wait for this answer any more.',
-        hint: 'Look at the timeline: the request was answered or withdrawn.',
-      })
-    }
+    if (open === undefined) throw requestGone()
     this.#open.delete(id)
     if (answer.outcome === 'allow-for-session') this.#allow(open.rules)
     const kinds =
@@ -123,7 +115,7 @@ export class PermissionRequests {
     )
     // Where an edit goes that names no file nobody knows.
     if (kind === 'edit' && paths.length === 0) return null
-    return paths.every((path) => wayInside(this.#cwd, path) !== null) ? kind : null
+    return paths.every((path) => leadsInside(this.#cwd, path)) ? kind : null
   }
 
   #allow(rules: RequestFacts['rules']): void {
@@ -152,13 +144,4 @@ function selected(
     }
   }
   return null
-}
-
-/** JSON with the keys of objects in order, so that equal values give equal texts. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  )
 }

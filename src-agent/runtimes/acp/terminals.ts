@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RequestError } from '@agentclientprotocol/sdk'
 import { type Marker, spawnMarked } from '../../process-tree/index.ts'
-import { pathInside } from './workspace-paths.ts'
+import { pathInside } from '../inside-workspace.ts'
 
 /** What a terminal keeps of its output, and what an agent may ask for at most. */
 const OUTPUT_CAP_BYTES = 1024 * 1024
@@ -56,7 +56,7 @@ export class Terminals {
         `There are ${TERMINALS_LIMIT} terminals already: release some first.`,
       )
     }
-    const cwd = await pathInside(root, asked.cwd ?? root)
+    const cwd = pathInside(root, asked.cwd ?? root)
     if (cwd === null) {
       onOutside(asked.cwd ?? '', 'run a command in')
       throw new RequestError(

@@ -1,7 +1,7 @@
 import { constants, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { RequestError } from '@agentclientprotocol/sdk'
-import { pathInside } from './workspace-paths.ts'
+import { pathInside } from '../inside-workspace.ts'
 
 /** The largest file that an agent gets through Ballet. */
 const READ_LIMIT_BYTES = 16 * 1024 * 1024
@@ -58,7 +58,7 @@ export class WorkspaceFiles {
   }
 
   async #inside(path: string, what: string): Promise<string> {
-    const real = await this.#do(path, what, () => pathInside(this.#cwd, path))
+    const real = await this.#do(path, what, async () => pathInside(this.#cwd, path))
     if (real !== null) return real
     this.#onOutside(path, what)
     throw new RequestError(

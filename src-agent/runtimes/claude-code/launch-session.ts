@@ -1,16 +1,17 @@
-import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { endTree } from '../../process-tree/index.ts'
 import type { DriverSignal, DriverSpec } from '../driver.ts'
+import { cannotStart, conversationLost } from '../failures.ts'
+import { describeExit } from '../line-process.ts'
 import { SecretMask } from '../mask-secrets.ts'
 import { readVersion } from './find.ts'
 import { configFolder, launchEnvironment, prepareLaunch } from './launch.ts'
 import type { Line } from './lines.ts'
 import { tokensOf, unreachableNotice, unreachableServers } from './mcp-servers.ts'
-import { describeExit, type ProcessHandlers, RuntimeProcess } from './runtime-process.ts'
+import { type ProcessHandlers, RuntimeProcess } from './runtime-process.ts'
 import { ClaudeCodeSession } from './session.ts'
 import { LOG_IN_HINT } from './turn-end.ts'
 
@@ -64,7 +65,7 @@ export const Initialized = z.looseObject({
 export async function launchSession(options: LaunchOptions): Promise<ClaudeCodeSession> {
   const { spec, conversation, ports, onSignal } = options
   const args = await prepareLaunch(options).catch(async (error: unknown) => {
-    throw await cannotStart(spec, error)
+    throw await cannotStart('Claude Code', spec, error)
   })
   const env = launchEnvironment(spec.env)
   const mask = new SecretMask({ ...spec.env, ...tokensOf(spec.mcpServers) })
@@ -130,7 +131,7 @@ async function startProcess(
       },
     )
   } catch (error) {
-    throw await cannotStart(spec, error)
+    throw await cannotStart('Claude Code', spec, error)
   }
 }
 
@@ -150,16 +151,8 @@ async function handshake(process: RuntimeProcess, early: readonly Line[]): Promi
     const result = early.find((line) => line.type === 'result')
     const said = [result?.errors?.join('\n') ?? '', process.stderr].join('\n').trim()
     if (said.includes('No conversation found')) throw conversationLost(said)
-    throw startFailed(describeExit(exit, process.stderr), said)
+    throw startFailed(describeExit('Claude Code', exit, process.stderr), said)
   }
-}
-
-export function conversationLost(why: string): BalletError {
-  return new BalletError({
-    code: 'runtime.conversation-lost',
-    message: `The conversation cannot be resumed: ${why}`,
-    hint: 'The workspace is kept. Start the ticket again: a new conversation goes on with the work as it is.',
-  })
 }
 
 function startFailed(message: string, said: string): BalletError {
@@ -173,29 +166,6 @@ function hintFor(said: string): string {
   if (/not logged in|\/login|API key/i.test(said)) return LOG_IN_HINT
   if (/ENOSPC|no space left/i.test(said)) return 'The disk is full: make room, then try again.'
   return 'Run `claude` in a terminal to see whether it works there, then try again.'
-}
-
-async function cannotStart(spec: DriverSpec, error: unknown): Promise<BalletError> {
-  const why = error instanceof Error ? error.message : String(error)
-  const isThere = await stat(spec.cwd).then(
-    (found) => found.isDirectory(),
-    () => false,
-  )
-  if (!isThere) {
-    return new BalletError({
-      code: 'runtime.start-failed',
-      message: `The workspace ${spec.cwd} is not there.`,
-      hint: 'Start the ticket again: a new workspace is made.',
-    })
-  }
-  return new BalletError(
-    {
-      code: why.startsWith('spawn') ? 'runtime.not-found' : 'runtime.start-failed',
-      message: `Claude Code at ${spec.executable} cannot be started: ${why}`,
-      hint: 'Run `ballet doctor` to see which Claude Code Ballet finds.',
-    },
-    { cause: error },
-  )
 }
 
 export function refuseWithoutLogin(account: z.infer<typeof Initialized>['account']): void {

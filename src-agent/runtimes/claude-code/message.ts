@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Delivery } from '../../../src-shared/agent-wire.ts'
 import type { DeliveryId } from '../../../src-shared/ids.ts'
-import { BalletError } from '../../../src-shared/refusal.ts'
 import type { RuntimeProcess } from './runtime-process.ts'
 
 const TAKE_BACK_MS = 500
@@ -35,14 +34,6 @@ function messageContent(delivery: z.infer<typeof Delivery>): unknown {
 export function messageText(delivery: Pick<z.infer<typeof Delivery>, 'text' | 'preface'>): string {
   const text = [delivery.preface ?? '', delivery.text].filter((part) => part !== '').join('\n\n')
   return text.startsWith('/') ? `\n${text}` : text
-}
-
-export function notWritten(why: string): BalletError {
-  return new BalletError({
-    code: 'runtime.not-written',
-    message: `Claude Code did not take the message: ${why}.`,
-    hint: 'The message stays queued and is delivered when the session goes on.',
-  })
 }
 
 /** Takes a message back that no turn has taken yet; false where the runtime does not say that it could. */

@@ -1,7 +1,7 @@
 import type { RequestFacts } from '../../../src-shared/agent-wire.ts'
 import type { Instant, RequestId } from '../../../src-shared/ids.ts'
-import { BalletError } from '../../../src-shared/refusal.ts'
 import type { DriverSignal, RequestAnswer } from '../driver.ts'
+import { requestGone } from '../failures.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import type { EntryMaker } from './entries.ts'
 import type { ControlRequestLine } from './lines.ts'
@@ -53,13 +53,7 @@ export class PermissionRequests {
   /** What to write for an answer; the request is closed by it. Throws `request.gone` for one that is not open. */
   answer(id: RequestId, answer: RequestAnswer): Readonly<Record<string, unknown>> {
     const open = this.#open.get(id)
-    if (open === undefined) {
-      throw new BalletError({
-        code: 'request.gone',
-        message: 'The runtime does not wait for this answer any more.',
-        hint: 'Look at the timeline: the request was answered or withdrawn.',
-      })
-    }
+    if (open === undefined) throw requestGone()
     this.#open.delete(id)
     return {
       type: 'control_response',

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { RequestFacts, SessionGrant } from '../../../src-shared/agent-wire.ts'
 import type { PermissionMode } from '../../../src-shared/records.ts'
+import { callDigest } from '../call-digest.ts'
 import { oneLine } from '../cut-text.ts'
 import { toolKindOf } from './tools.ts'
 
@@ -24,9 +24,7 @@ export function requestFacts(
 ): RequestFacts {
   const suggestions = sessionRules(name, suggested)
   return {
-    digest: createHash('sha256')
-      .update(canonical([name, input ?? {}]))
-      .digest('hex'),
+    digest: callDigest(name, input ?? {}),
     rules: suggestions.map((suggestion) => ({ ...suggestion, destination: 'session' })),
     ruleTexts: suggestions.flatMap(describe).map((text) => oneLine(mask(text), 500)),
   }
@@ -55,15 +53,6 @@ function describe(suggestion: Suggestion): string[] {
     case 'setMode':
       return ['every edit']
   }
-}
-
-/** JSON with the keys of objects in order, so that equal values give equal texts. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  )
 }
 
 /** What was allowed for the session before the runtime started: its mode, and its settings where there are any. */

@@ -2,12 +2,13 @@ import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import type { ReadOnlyAnswer, ReadOnlyRun } from '../driver.ts'
+import { describeExit } from '../line-process.ts'
 import { SecretMask } from '../mask-secrets.ts'
-import { isOlder } from './find.ts'
+import { isOlder } from '../versions.ts'
 import { launchEnvironment } from './launch.ts'
 import { Initialized, refuseWithoutLogin } from './launch-session.ts'
 import type { ResultLine } from './lines.ts'
-import { describeExit, RuntimeProcess } from './runtime-process.ts'
+import { RuntimeProcess } from './runtime-process.ts'
 import { turnEndOf } from './turn-end.ts'
 import { readModelAccess } from './user-settings.ts'
 
@@ -47,7 +48,7 @@ async function converse(run: ReadOnlyRun): Promise<ReadOnlyAnswer> {
   })
   const process = await start(run, mask, answered)
   const ended = process.exited.then((exit) => {
-    throw failed(describeExit(exit, process.stderr))
+    throw failed(describeExit('Claude Code', exit, process.stderr))
   })
   ended.catch(() => undefined)
   const initialized = Initialized.parse(

@@ -1,11 +1,11 @@
 import type { OpenDelivery } from '../../../src-shared/agent-wire.ts'
 import { type DeliveryId, Instant } from '../../../src-shared/ids.ts'
+import { asCutTurn } from '../cut-turn.ts'
 import type { DriverSignal, Fate, Recovery, ResumeFacts } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { EntryMaker, isCall, isResult, refOf, resultStatus, shownText } from './entries.ts'
 import { blockId } from './live-blocks.ts'
 import { notice } from './notices.ts'
-import { NO_USAGE } from './spending.ts'
 import { readRows, type TranscriptRow } from './transcript.ts'
 
 export type Conversation = {
@@ -87,7 +87,7 @@ function recoverLast(
   }
   const signals = recoverSegment(last, options)
   // Nobody has seen the turn of this delivery yet: it is told whole, with its beginning and its end.
-  return facts.turnCut && !delivery.steer ? signals : asTurn(delivery, signals, now)
+  return facts.turnCut && !delivery.steer ? signals : asCutTurn(delivery, signals, now)
 }
 
 /** What people or Ballet said: not a tool's result, not what the runtime wrote in their place. */
@@ -161,30 +161,6 @@ function recoverSegment({ rows, left }: Segment, options: Options): DriverSignal
     signals.push(entries.notice(at, notice('warning', 'recovery.cut', text)))
   }
   return signals
-}
-
-function asTurn(
-  open: OpenDelivery,
-  signals: readonly DriverSignal[],
-  now: () => Instant,
-): DriverSignal[] {
-  const times = signals.flatMap((each) => ('at' in each ? [each.at] : []))
-  const begin = times[0] ?? now()
-  const last = times.at(-1) ?? begin
-  return [
-    { type: 'turn.started', at: begin, deliveries: [open.id] },
-    ...signals,
-    {
-      type: 'turn.ended',
-      at: last,
-      reason: 'killed',
-      durationMs: Math.max(0, Date.parse(last) - Date.parse(begin)),
-      usage: NO_USAGE,
-      costUsd: 0,
-      detail: 'The runtime or its agent ended while the turn was running.',
-      hint: 'Send a message to let it go on.',
-    },
-  ]
 }
 
 function instantOf(row: TranscriptRow, now: () => Instant): Instant {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { type Marker, spawnMarked } from '../../process-tree/index.ts'
 import { type FramedLine, LineFramer } from '../line-framing.ts'
+import type { Exit } from '../line-process.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { type ControlResponseLine, type Decoded, decodeLine } from './lines.ts'
 
@@ -16,8 +17,6 @@ export type ProcessHandlers = {
   onGarbage(text: string): void
   onOversized(head: string, bytes: number): void
 }
-
-export type Exit = { exitCode: number | null; signal: NodeJS.Signals | null }
 
 type Pending = {
   settle: (response: ControlResponseLine['response']) => void
@@ -177,12 +176,4 @@ export class RuntimeProcess {
     }
     this.#handlers.onLine(decoded)
   }
-}
-
-/** How it ended, in words. */
-export function describeExit(exit: Exit, stderr: string): string {
-  const how =
-    exit.signal === null ? `with exit code ${exit.exitCode ?? 'unknown'}` : `by ${exit.signal}`
-  const said = stderr === '' ? '' : `: ${stderr.slice(-1_000)}`
-  return `Claude Code ended ${how}${said}`
 }

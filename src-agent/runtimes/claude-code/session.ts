@@ -12,19 +12,16 @@ import {
   processesWith,
 } from '../../process-tree/index.ts'
 import type { DriverSignal, RequestAnswer, RuntimeSession } from '../driver.ts'
+import { notWritten } from '../failures.ts'
+import { describeExit, type Exit } from '../line-process.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { DeliveryWatches, markTranscript, type TranscriptPlace } from './delivery-watch.ts'
 import type { ControlRequestLine, Decoded, Line } from './lines.ts'
-import { messageLine, notWritten, takeBack } from './message.ts'
+import { messageLine, takeBack } from './message.ts'
 import { Normalizer } from './normalize.ts'
 import { type Notice, retryAttempt } from './notices.ts'
 import { PermissionRequests, unsupported } from './permission-requests.ts'
-import {
-  describeExit,
-  type Exit,
-  type ProcessHandlers,
-  type RuntimeProcess,
-} from './runtime-process.ts'
+import type { ProcessHandlers, RuntimeProcess } from './runtime-process.ts'
 import { LOG_IN_HINT } from './turn-end.ts'
 
 export type SessionOptions = {
@@ -108,9 +105,10 @@ export class ClaudeCodeSession implements RuntimeSession {
 
   async send(delivery: z.infer<typeof Delivery>): Promise<void> {
     await this.#sweeping
-    if (this.#process.gone || this.#stopping !== null) throw notWritten('it does not run any more')
+    if (this.#process.gone || this.#stopping !== null)
+      throw notWritten('Claude Code', 'it does not run any more')
     if (this.#normalizer.turnRuns || this.#normalizer.handedOver.isAny) {
-      throw notWritten('a turn is running')
+      throw notWritten('Claude Code', 'a turn is running')
     }
     const mark = await markTranscript(this.#options.place)
     this.#normalizer.handedOver.expect(delivery.id)
@@ -118,7 +116,7 @@ export class ClaudeCodeSession implements RuntimeSession {
       await this.#process.write(messageLine(delivery))
     } catch (error) {
       this.#normalizer.handedOver.unexpect()
-      throw notWritten(error instanceof Error ? error.message : String(error))
+      throw notWritten('Claude Code', error instanceof Error ? error.message : String(error))
     }
     this.#watches.begin(delivery.id, mark)
     if (this.#normalizer.handedOver.isAny) this.#limitBegin()
@@ -126,18 +124,19 @@ export class ClaudeCodeSession implements RuntimeSession {
 
   async steer(delivery: z.infer<typeof Delivery>): Promise<void> {
     const mark = await markTranscript(this.#options.place)
-    if (this.#process.gone || this.#stopping !== null) throw notWritten('it does not run any more')
-    if (!this.#normalizer.turnRuns) throw notWritten('no turn is running')
-    if (this.#normalizer.isInterrupting) throw notWritten('the turn is being ended')
+    if (this.#process.gone || this.#stopping !== null)
+      throw notWritten('Claude Code', 'it does not run any more')
+    if (!this.#normalizer.turnRuns) throw notWritten('Claude Code', 'no turn is running')
+    if (this.#normalizer.isInterrupting) throw notWritten('Claude Code', 'the turn is being ended')
     // It would join the two, and record only one of them under its own id.
     if (this.#normalizer.handedOver.isAny)
-      throw notWritten('it has not taken the message before it yet')
+      throw notWritten('Claude Code', 'it has not taken the message before it yet')
     this.#normalizer.handedOver.steer(delivery.id)
     try {
       await this.#process.write({ ...messageLine(delivery), priority: 'next' })
     } catch (error) {
       this.#normalizer.handedOver.unsteer()
-      throw notWritten(error instanceof Error ? error.message : String(error))
+      throw notWritten('Claude Code', error instanceof Error ? error.message : String(error))
     }
     this.#watches.begin(delivery.id, mark)
   }
@@ -172,7 +171,7 @@ export class ClaudeCodeSession implements RuntimeSession {
     try {
       await this.#process.write(response)
     } catch (error) {
-      throw notWritten(error instanceof Error ? error.message : String(error))
+      throw notWritten('Claude Code', error instanceof Error ? error.message : String(error))
     }
   }
 
@@ -378,7 +377,7 @@ export class ClaudeCodeSession implements RuntimeSession {
     const { now, onSignal, marker } = this.#options
     this.#clearBeginTimer()
     await this.#watches.stop()
-    const detail = describeExit(exit, this.#process.stderr)
+    const detail = describeExit('Claude Code', exit, this.#process.stderr)
     this.#emit(this.#normalizer.died(now(), detail, GO_ON_HINT))
     let survivors = ''
     try {

@@ -1,8 +1,8 @@
-import { constants } from 'node:fs'
-import { copyFile, mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, realpath, rm, stat } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import type { KeptConversation, RuntimePlace, StateFile } from '../driver.ts'
+import { putInPlace } from '../put-in-place.ts'
 import { configFolder, launchEnvironment } from './launch.ts'
 import { locateTranscript, slugOf } from './transcript.ts'
 
@@ -182,26 +182,6 @@ async function folderOf(transcript: string): Promise<string | null> {
 
 function isNotThere(code: unknown): boolean {
   return code === 'ENOENT' || code === 'ENOTDIR'
-}
-
-/** Whole or not at all, and on the disk. */
-async function putInPlace(from: string, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true, mode: 0o700 })
-  const part = `${to}.ballet-part`
-  try {
-    await copyFile(from, part, constants.COPYFILE_FICLONE)
-    const handle = await open(part, 'r+')
-    try {
-      await handle.chmod(0o600)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(part, to)
-  } catch (error) {
-    await rm(part, { force: true })
-    throw error
-  }
 }
 
 /** It becomes part of a path. */

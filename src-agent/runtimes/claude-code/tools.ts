@@ -1,7 +1,8 @@
-import { isAbsolute, relative } from 'node:path'
 import type { ToolKind } from '../../../src-shared/records.ts'
 import type { FileDiff, TodoItem } from '../../../src-shared/timeline.ts'
+import { asRecord } from '../as-record.ts'
 import { oneLine } from '../cut-text.ts'
+import { shownPath } from '../shown-path.ts'
 
 const KINDS: Readonly<Record<string, ToolKind>> = {
   Read: 'read',
@@ -123,13 +124,6 @@ function partText(part: Record<string, unknown>): string {
   return JSON.stringify(part)
 }
 
-function shownPath(path: string, cwd: string): string {
-  const inside = relative(cwd, path)
-  return isAbsolute(path) && inside !== '' && !inside.startsWith('..') && !isAbsolute(inside)
-    ? inside
-    : path
-}
-
 function hunkHead(hunk: Record<string, unknown>): string {
   const { oldStart, oldLines, newStart, newLines } = hunk
   return `@@ -${Number(oldStart)},${Number(oldLines)} +${Number(newStart)},${Number(newLines)} @@`
@@ -150,10 +144,4 @@ function joinUpTo(lines: readonly string[], limit: number): string {
 
 function firstText(fields: Record<string, unknown>): unknown {
   return Object.values(fields).find((value) => typeof value === 'string')
-}
-
-export function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {}
 }

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { z } from 'zod'
 import type { RuntimeReport } from '../../../src-shared/agent-wire.ts'
-import type { Refusal } from '../../../src-shared/refusal.ts'
 import type { RuntimeVersions } from '../../../src-shared/runtimes.ts'
-import { isOlder } from '../claude-code/find.ts'
+import { examineProgram, findWorking, type Program } from '../examine-program.ts'
 import { programsNamed } from '../find-program.ts'
 import { runBriefly } from '../run-briefly.ts'
 import { codexHome, launchEnvironment } from './launch.ts'
@@ -23,23 +22,19 @@ const INSTALL_HINT = `Install it with \`${INSTALL}\`, or give the path of the pr
 
 export type FindOptions = { path: string | null; env: Readonly<Record<string, string>> }
 
+const PROGRAM: Program = {
+  ...{ runtime: 'codex', title: 'Codex', name: 'codex', versions: VERSIONS },
+  ...{ versionLimitMs: VERSION_LIMIT_MS, installHint: INSTALL_HINT },
+  upgradeHint: `Run \`${INSTALL}@latest\`.`,
+}
+
 /** Looks for a Codex that works, is new enough and is logged in. */
 export async function findCodex(options: FindOptions): Promise<Report> {
   const env = launchEnvironment(options.env)
   const candidates =
     options.path === null ? await programsNamed('codex', options.env) : [options.path]
-  let best: Report | null = null
-  for (const path of candidates) {
-    const found = await examine(path, env)
-    if (found.problem === null) return withLogin(found, path, env)
-    best ??= found
-  }
-  if (best !== null) return best
-  return report(null, null, {
-    code: 'runtime.not-found',
-    message: 'Codex was not found: there is no `codex` on PATH or in the usual places.',
-    hint: INSTALL_HINT,
-  })
+  const found = await findWorking(PROGRAM, candidates, env)
+  return found.problem === null && found.path !== null ? withLogin(found, found.path, env) : found
 }
 
 /** What the program says of its version, such as `0.171.0`; null when it does not say. */
@@ -47,36 +42,7 @@ export async function readVersion(
   path: string,
   env: Readonly<Record<string, string>>,
 ): Promise<string | null> {
-  return (await examine(path, launchEnvironment(env))).version
-}
-
-async function examine(path: string, env: Readonly<Record<string, string>>): Promise<Report> {
-  let run: Awaited<ReturnType<typeof runBriefly>>
-  try {
-    run = await runBriefly(path, ['--version'], { cwd: tmpdir(), env, limitMs: VERSION_LIMIT_MS })
-  } catch (error) {
-    return report(path, null, cannotRun(path, error))
-  }
-  const version = /\d+\.\d+\.\d+/.exec(run.stdout)?.[0] ?? null
-  const { minimum } = VERSIONS
-  if (version === null) {
-    const why = run.timedOut
-      ? `does not answer to --version within ${VERSION_LIMIT_MS / 1_000} s`
-      : `says no version (exit code ${run.exitCode ?? 'none'}): ${(run.stderr || run.stdout).trim().slice(0, 300)}`
-    return report(path, null, {
-      code: 'runtime.not-working',
-      message: `Codex at ${path} ${why}`,
-      hint: `Run \`${path} --version\` in a terminal to see why. ${INSTALL_HINT}`,
-    })
-  }
-  if (minimum !== null && isOlder(version, minimum)) {
-    return report(path, version, {
-      code: 'runtime.too-old',
-      message: `Codex at ${path} is ${version}; Ballet needs ${minimum} or newer.`,
-      hint: `Run \`${INSTALL}@latest\`.`,
-    })
-  }
-  return report(path, version, null)
+  return (await examineProgram(PROGRAM, path, launchEnvironment(env))).version
 }
 
 async function withLogin(
@@ -127,38 +93,5 @@ async function readLogin(
   } catch {
     // A version whose status is asked for otherwise. The session finds out.
     return null
-  }
-}
-
-function report(path: string | null, version: string | null, problem: Refusal | null): Report {
-  return {
-    ...{ runtime: 'codex', path, version, loggedIn: null, login: null },
-    ...{ versions: VERSIONS, problem, notice: noticeOf(version) },
-  }
-}
-
-function noticeOf(version: string | null): Refusal | null {
-  const newest = VERSIONS.tested.at(-1)
-  if (version === null || newest === undefined || !isOlder(newest, version)) return null
-  return {
-    code: 'runtime.newer',
-    message: `Codex ${version} is newer than ${newest}, the newest that Ballet was tested with.`,
-    hint: 'It is used all the same. If something is odd, install the tested one.',
-  }
-}
-
-function cannotRun(path: string, error: unknown): Refusal {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ENOENT') {
-    return {
-      code: 'runtime.not-found',
-      message: `There is no Codex at ${path}.`,
-      hint: INSTALL_HINT,
-    }
-  }
-  return {
-    code: 'runtime.not-working',
-    message: `Codex at ${path} cannot be started: ${error instanceof Error ? error.message : String(error)}`,
-    hint: `Run \`${path} --version\` in a terminal to see why. ${INSTALL_HINT}`,
   }
 }

@@ -1,8 +1,9 @@
-import { isAbsolute, relative } from 'node:path'
 import type { z } from 'zod'
 import type { ToolKind } from '../../../src-shared/records.ts'
 import type { FileDiff, ToolStatus } from '../../../src-shared/timeline.ts'
+import { asRecord } from '../as-record.ts'
 import { oneLine } from '../cut-text.ts'
+import { shownPath } from '../shown-path.ts'
 import {
   AgentMessage,
   CommandExecution,
@@ -255,17 +256,4 @@ function settled(status: string, result: Omit<Result, 'status'>): Result | null 
 
 function duration(value: number | null | undefined): { durationMs?: number } {
   return typeof value === 'number' ? { durationMs: Math.max(0, value) } : {}
-}
-
-export function shownPath(path: string, cwd: string): string {
-  const inside = relative(cwd, path)
-  return isAbsolute(path) && inside !== '' && !inside.startsWith('..') && !isAbsolute(inside)
-    ? inside
-    : path
-}
-
-function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {}
 }

@@ -1,8 +1,8 @@
-import { stat } from 'node:fs/promises'
 import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { endTree } from '../../process-tree/index.ts'
 import type { DriverSignal, DriverSpec } from '../driver.ts'
+import { cannotStart } from '../failures.ts'
 import { describeExit } from '../line-process.ts'
 import { SecretMask } from '../mask-secrets.ts'
 import { AppServer, RpcError } from './app-server.ts'
@@ -102,7 +102,7 @@ async function startServer(spec: DriverSpec, mask: SecretMask): Promise<AppServe
       mask,
     })
   } catch (error) {
-    throw await cannotStart(spec, error)
+    throw await cannotStart('Codex', spec, error)
   }
 }
 
@@ -154,27 +154,4 @@ function hintFor(said: string): string {
   }
   if (/ENOSPC|no space left/i.test(said)) return 'The disk is full: make room, then try again.'
   return 'Run `codex` in a terminal to see whether it works there, then try again.'
-}
-
-async function cannotStart(spec: DriverSpec, error: unknown): Promise<BalletError> {
-  const why = error instanceof Error ? error.message : String(error)
-  const isThere = await stat(spec.cwd).then(
-    (found) => found.isDirectory(),
-    () => false,
-  )
-  if (!isThere) {
-    return new BalletError({
-      code: 'runtime.start-failed',
-      message: `The workspace ${spec.cwd} is not there.`,
-      hint: 'Start the ticket again: a new workspace is made.',
-    })
-  }
-  return new BalletError(
-    {
-      code: why.startsWith('spawn') ? 'runtime.not-found' : 'runtime.start-failed',
-      message: `Codex at ${spec.executable} cannot be started: ${why}`,
-      hint: 'Run `ballet doctor` to see which Codex Ballet finds.',
-    },
-    { cause: error },
-  )
 }

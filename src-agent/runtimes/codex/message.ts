@@ -1,6 +1,5 @@
 import type { z } from 'zod'
 import type { Delivery } from '../../../src-shared/agent-wire.ts'
-import { BalletError } from '../../../src-shared/refusal.ts'
 
 /** A message as the server reads it. */
 export function messageInput(delivery: z.infer<typeof Delivery>): object[] {
@@ -18,12 +17,4 @@ export function messageInput(delivery: z.infer<typeof Delivery>): object[] {
 /** What the model is told of a denied permission beside the denial. */
 export function denialText(title: string, reason: string): string {
   return `A person denied your request "${title}": ${reason}`
-}
-
-export function notWritten(why: string): BalletError {
-  return new BalletError({
-    code: 'runtime.not-written',
-    message: `Codex did not take the message: ${why}.`,
-    hint: 'The message stays queued and is delivered when the session goes on.',
-  })
 }

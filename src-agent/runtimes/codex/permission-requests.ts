@@ -1,12 +1,13 @@
-import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { RequestFacts, SessionGrant } from '../../../src-shared/agent-wire.ts'
 import type { RequestId } from '../../../src-shared/ids.ts'
 import type { PermissionMode, ToolKind } from '../../../src-shared/records.ts'
-import { BalletError } from '../../../src-shared/refusal.ts'
+import { callDigest, canonical } from '../call-digest.ts'
 import { oneLine } from '../cut-text.ts'
 import type { RequestAnswer } from '../driver.ts'
-import { wayInside } from '../inside-workspace.ts'
+import { requestGone } from '../failures.ts'
+import { leadsInside } from '../inside-workspace.ts'
 import type { RpcId } from './app-server.ts'
 import { plainCommand, readItem } from './items.ts'
 import { CommandApproval, Elicitation, FileApproval, FileChange, type Item } from './protocol.ts'
@@ -59,14 +60,14 @@ export class PermissionRequests {
     const { rule } = prompt
     if (rule?.allow === 'edits' && this.#mode !== 'ask') return true
     if (rule !== null && this.#rules.has(canonical(rule))) return true
-    return this.#digests.has(digestOf(prompt))
+    return this.#digests.has(callDigest(prompt.name, prompt.input))
   }
 
   /** What Core keeps of a prompt. `mask` is for people. */
   facts(prompt: Prompt, mask: (text: string) => string): RequestFacts {
     const { rule } = prompt
     return {
-      digest: digestOf(prompt),
+      digest: callDigest(prompt.name, prompt.input),
       rules: rule === null ? [] : [rule],
       ruleTexts: rule === null ? [] : [oneLine(mask(describe(rule)), 500)],
     }
@@ -86,17 +87,11 @@ export class PermissionRequests {
   /** What to write for an answer; the request is closed by it. Throws `request.gone` for one that is not open. */
   answer(id: RequestId, { outcome }: RequestAnswer): Open & { result: unknown } {
     const open = this.#open.get(id)
-    if (open === undefined) {
-      throw new BalletError({
-        code: 'request.gone',
-        message: 'The runtime does not wait for this answer any more.',
-        hint: 'Look at the timeline: the request was answered or withdrawn.',
-      })
-    }
+    if (open === undefined) throw requestGone()
     this.#open.delete(id)
     const { rule } = open.prompt
     if (outcome === 'allow-for-session') {
-      if (rule === null) this.#digests.add(digestOf(open.prompt))
+      if (rule === null) this.#digests.add(callDigest(open.prompt.name, open.prompt.input))
       else this.#allow(rule)
     }
     return { ...open, result: resultOf(open.prompt, outcome !== 'deny') }
@@ -164,7 +159,11 @@ export class PermissionRequests {
   #isInside(item: Item | null): boolean {
     const changes = FileChange.safeParse(item).data?.changes ?? []
     return (
-      changes.length > 0 && changes.every(({ path }) => (wayInside(this.#cwd, path) ?? '') !== '')
+      changes.length > 0 &&
+      changes.every(
+        ({ path }) =>
+          resolve(this.#cwd, path) !== resolve(this.#cwd) && leadsInside(this.#cwd, path),
+      )
     )
   }
 
@@ -189,19 +188,4 @@ function describe(rule: Rule): string {
     case 'mcp':
       return `the tools of ${rule.server}`
   }
-}
-
-function digestOf({ name, input }: Prompt): string {
-  return createHash('sha256')
-    .update(canonical([name, input]))
-    .digest('hex')
-}
-
-/** JSON with the keys of objects in order, so that equal values give equal texts. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  )
 }

@@ -1,11 +1,11 @@
 import type { OpenDelivery } from '../../../src-shared/agent-wire.ts'
 import { type DeliveryId, Instant } from '../../../src-shared/ids.ts'
+import { asCutTurn } from '../cut-turn.ts'
 import type { DriverSignal, Fate, Recovery, ResumeFacts } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { EntryMaker, resultRef } from './entries.ts'
 import { readItem } from './items.ts'
 import { Item, type Turn, UserMessage } from './protocol.ts'
-import { NO_USAGE } from './spending.ts'
 
 type Options = { facts: ResumeFacts; cwd: string; mask: SecretMask; now: () => Instant }
 
@@ -51,7 +51,7 @@ function recoverLast(
   }
   const signals = recoverItems(last.items, options)
   // Nobody has seen the turn of this delivery yet: it is told whole, with its beginning and its end.
-  return facts.turnCut && !delivery.steer ? signals : asTurn(delivery, signals, now)
+  return facts.turnCut && !delivery.steer ? signals : asCutTurn(delivery, signals, now)
 }
 
 export function itemsOf(turn: Turn): Item[] {
@@ -76,30 +76,6 @@ function recoverItems(items: readonly Item[], options: Options): DriverSignal[] 
       ...(stored.has(resultRef(item.id)) ? [] : [entries.result(at, item.id, result)]),
     ]
   })
-}
-
-function asTurn(
-  open: OpenDelivery,
-  signals: readonly DriverSignal[],
-  now: () => Instant,
-): DriverSignal[] {
-  const times = signals.flatMap((each) => ('at' in each ? [each.at] : []))
-  const begin = times[0] ?? now()
-  const last = times.at(-1) ?? begin
-  return [
-    { type: 'turn.started', at: begin, deliveries: [open.id] },
-    ...signals,
-    {
-      type: 'turn.ended',
-      at: last,
-      reason: 'killed',
-      durationMs: Math.max(0, Date.parse(last) - Date.parse(begin)),
-      usage: NO_USAGE,
-      costUsd: 0,
-      detail: 'The runtime or its agent ended while the turn was running.',
-      hint: 'Send a message to let it go on.',
-    },
-  ]
 }
 
 function instantOf(item: Item, now: () => Instant): Instant {

@@ -1,5 +1,5 @@
-import { BalletError } from '../../../src-shared/refusal.ts'
 import type { DriverSignal, DriverSpec, Recovery, ResumeFacts } from '../driver.ts'
+import { conversationLost } from '../failures.ts'
 import { type AppServer, RpcError } from './app-server.ts'
 import { codexHome, launchEnvironment } from './launch.ts'
 import {
@@ -98,12 +98,4 @@ async function startAnew(
   })
   const fates = new Map(facts.openDeliveries.map(({ id }) => [id, 'never' as const]))
   return { session, recovery: { signals: [], fates } }
-}
-
-function conversationLost(why: string): BalletError {
-  return new BalletError({
-    code: 'runtime.conversation-lost',
-    message: `The conversation cannot be resumed: ${why}`,
-    hint: 'The workspace is kept. Start the ticket again: a new conversation goes on with the work as it is.',
-  })
 }

@@ -5,11 +5,12 @@ import type { DeliveryId, Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { endTree, type Marker, processesWith } from '../../process-tree/index.ts'
 import type { DriverSignal, DriverSpec, RequestAnswer, RuntimeSession } from '../driver.ts'
+import { notWritten } from '../failures.ts'
 import { describeExit, type Exit } from '../line-process.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { TurnTools } from '../turn-tools.ts'
 import { type AppServer, RpcError } from './app-server.ts'
-import { denialText, messageInput, notWritten } from './message.ts'
+import { denialText, messageInput } from './message.ts'
 import { Normalizer } from './normalize.ts'
 import type { Prompt } from './permission-requests.ts'
 import { ItemNews, UserMessage } from './protocol.ts'
@@ -95,9 +96,9 @@ export class CodexSession implements RuntimeSession {
 
   async send(delivery: z.infer<typeof Delivery>): Promise<void> {
     await this.#sweeping
-    if (this.#isOver) throw notWritten('it does not run any more')
+    if (this.#isOver) throw notWritten('Codex', 'it does not run any more')
     if (this.#normalizer.turnId !== null || this.#normalizer.expected !== null) {
-      throw notWritten('a turn is running')
+      throw notWritten('Codex', 'a turn is running')
     }
     this.#normalizer.expect(delivery.id)
     await this.#handOver('turn/start', delivery, {}, () => this.#normalizer.expect(null))
@@ -105,11 +106,11 @@ export class CodexSession implements RuntimeSession {
 
   async steer(delivery: z.infer<typeof Delivery>): Promise<void> {
     const turn = this.#normalizer.turnId
-    if (this.#isOver) throw notWritten('it does not run any more')
-    if (turn === null) throw notWritten('no turn is running')
-    if (this.#normalizer.isInterrupting) throw notWritten('the turn is being ended')
+    if (this.#isOver) throw notWritten('Codex', 'it does not run any more')
+    if (turn === null) throw notWritten('Codex', 'no turn is running')
+    if (this.#normalizer.isInterrupting) throw notWritten('Codex', 'the turn is being ended')
     if (this.#normalizer.steered !== null) {
-      throw notWritten('it has not taken the message before it yet')
+      throw notWritten('Codex', 'it has not taken the message before it yet')
     }
     this.#normalizer.steer(delivery.id)
     await this.#handOver('turn/steer', delivery, { expectedTurnId: turn }, () =>
@@ -133,7 +134,7 @@ export class CodexSession implements RuntimeSession {
       if (answer.outcome === 'deny') await this.#tellReason(prompt, answer.text)
       await this.#server.respond(rpc, result)
     } catch (error) {
-      throw notWritten(error instanceof Error ? error.message : String(error))
+      throw notWritten('Codex', error instanceof Error ? error.message : String(error))
     }
   }
 
@@ -173,7 +174,7 @@ export class CodexSession implements RuntimeSession {
       // Of one that ended or hangs nobody knows: its record tells, after a resume.
       if (!(error instanceof RpcError)) return this.#giveUp('did not answer to a message')
       undo()
-      throw notWritten(error.message)
+      throw notWritten('Codex', error.message)
     }
   }
 

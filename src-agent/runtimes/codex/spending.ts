@@ -1,12 +1,6 @@
 import type { Usage } from '../../../src-shared/records.ts'
+import { NO_USAGE } from '../no-usage.ts'
 import { type Tokens, UsageNews } from './protocol.ts'
-
-export const NO_USAGE: Usage = {
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-}
 
 /** The tokens of a session's turns. The server counts those of a whole conversation, also from before a resume. */
 export class Spending {

@@ -1,10 +1,10 @@
-import { constants } from 'node:fs'
-import { copyFile, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { open, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative, sep } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import type { KeptConversation, RuntimePlace, StateFile } from '../driver.ts'
 import { programsNamed } from '../find-program.ts'
+import { putInPlace } from '../put-in-place.ts'
 import { runBriefly } from '../run-briefly.ts'
 import { codexHome, launchEnvironment } from './launch.ts'
 import { conversationOf, locateRecord, recordsBelow } from './record.ts'
@@ -134,24 +134,4 @@ function cwdIn(row: string): string | null {
   const quoted = /"cwd":("(?:[^"\\]|\\.)*")/.exec(row)?.[1]
   const value: unknown = quoted === undefined ? null : JSON.parse(quoted)
   return typeof value === 'string' ? value : null
-}
-
-/** Whole or not at all, and on the disk. */
-async function putInPlace(from: string, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true, mode: 0o700 })
-  const part = `${to}.ballet-part`
-  try {
-    await copyFile(from, part, constants.COPYFILE_FICLONE)
-    const handle = await open(part, 'r+')
-    try {
-      await handle.chmod(0o600)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(part, to)
-  } catch (error) {
-    await rm(part, { force: true })
-    throw error
-  }
 }

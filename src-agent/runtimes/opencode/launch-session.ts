@@ -129,11 +129,3 @@ function tokensOf(servers: readonly McpServerAddress[]): Record<string, string> 
     servers.map(({ name, token }) => [`${name.toUpperCase()}_MCP_TOKEN`, token]),
   )
 }
-
-export function conversationLost(why: string): BalletError {
-  return new BalletError({
-    code: 'runtime.conversation-lost',
-    message: `The conversation cannot be resumed: ${why}`,
-    hint: 'The workspace is kept. Start the ticket again: a new conversation goes on with the work as it is.',
-  })
-}

@@ -35,11 +35,3 @@ export function modelOf(name: string | null): Model | null {
   }
   return { providerID: name.slice(0, at), modelID: name.slice(at + 1) }
 }
-
-export function notWritten(why: string): BalletError {
-  return new BalletError({
-    code: 'runtime.not-written',
-    message: `opencode did not take the message: ${why}.`,
-    hint: 'The message stays queued and is delivered when the session goes on.',
-  })
-}

@@ -1,8 +1,8 @@
 import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import type { DriverSignal, RequestAnswer } from '../driver.ts'
+import { notWritten } from '../failures.ts'
 import { whyOf } from './client.ts'
 import type { ConversationApi } from './conversation-api.ts'
-import { notWritten } from './message.ts'
 import type { Normalizer } from './normalize.ts'
 import { PermissionRequests, replyTo, requestSignal } from './permission-requests.ts'
 import type { Grants } from './permission-rules.ts'
@@ -75,7 +75,7 @@ export class PermissionDesk {
     try {
       await this.#options.api.reply(open.runtimeId, replyTo(answer))
     } catch (error) {
-      throw notWritten(whyOf(error))
+      throw notWritten('opencode', whyOf(error))
     }
   }
 

@@ -1,7 +1,7 @@
 import type { RequestFacts } from '../../../src-shared/agent-wire.ts'
 import type { Instant, RequestId } from '../../../src-shared/ids.ts'
-import { BalletError } from '../../../src-shared/refusal.ts'
 import type { DriverSignal, RequestAnswer } from '../driver.ts'
+import { requestGone } from '../failures.ts'
 import type { Normalizer } from './normalize.ts'
 import { requestFacts } from './permission-rules.ts'
 import { toolKindOf } from './tools.ts'
@@ -30,13 +30,7 @@ export class PermissionRequests {
   /** Takes out what is answered. Throws `request.gone` for one that is not open. */
   take(id: RequestId): Open {
     const open = this.#open.get(id)
-    if (open === undefined) {
-      throw new BalletError({
-        code: 'request.gone',
-        message: 'The runtime does not wait for this answer any more.',
-        hint: 'Look at the timeline: the request was answered or withdrawn.',
-      })
-    }
+    if (open === undefined) throw requestGone()
     this.#open.delete(id)
     return open
   }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { RequestFacts, SessionGrant } from '../../../src-shared/agent-wire.ts'
 import type { PermissionMode } from '../../../src-shared/records.ts'
+import { callDigest } from '../call-digest.ts'
 import { oneLine } from '../cut-text.ts'
 import type { PermissionPrompt } from './wire.ts'
 
@@ -62,18 +62,12 @@ export function requestFacts(
     pattern,
   }))
   return {
-    digest: digestOf(call.name, call.input),
+    digest: callDigest(call.name, call.input ?? {}),
     rules,
     ruleTexts: rules.map(({ permission, pattern }) =>
       oneLine(mask(pattern === '*' ? `every ${permission}` : `${permission}(${pattern})`), 500),
     ),
   }
-}
-
-function digestOf(name: string, input: unknown): string {
-  return createHash('sha256')
-    .update(canonical([name, input ?? {}]))
-    .digest('hex')
 }
 
 /** What was allowed for one session; opencode's own `always` is for everything that runs in its folder. */
@@ -108,13 +102,4 @@ export function fits(pattern: string, text: string): boolean {
     .replaceAll('?', '[^]')
     .replace('\u0000', '(?: [^]*)?')
   return new RegExp(`^${source}$`).test(text)
-}
-
-/** JSON with the keys of objects in order, so that equal values give equal texts. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  )
 }

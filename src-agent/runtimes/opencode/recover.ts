@@ -1,11 +1,11 @@
 import type { OpenDelivery } from '../../../src-shared/agent-wire.ts'
 import { type DeliveryId, Instant } from '../../../src-shared/ids.ts'
+import { asCutTurn } from '../cut-turn.ts'
 import type { DriverSignal, Fate, Recovery, ResumeFacts } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { EntryMaker } from './entries.ts'
 import { deliveryOf } from './handed-over.ts'
 import { PartBook } from './part-book.ts'
-import { NO_USAGE } from './spending.ts'
 import type { StoredMessage } from './wire.ts'
 
 type Options = {
@@ -58,7 +58,7 @@ function recoverLast(
   }
   const signals = recoverSegment(last, options)
   // Nobody has seen the turn of this delivery yet: it is told whole, with its beginning and its end.
-  return facts.turnCut ? signals : asTurn(delivery, signals, now)
+  return facts.turnCut ? signals : asCutTurn(delivery, signals, now)
 }
 
 function recoverSegment({ answers }: Segment, options: Options): DriverSignal[] {
@@ -89,30 +89,6 @@ function recoverSegment({ answers }: Segment, options: Options): DriverSignal[] 
         !told.has(signal.event.callId)
       ),
   )
-}
-
-function asTurn(
-  open: OpenDelivery,
-  signals: readonly DriverSignal[],
-  now: () => Instant,
-): DriverSignal[] {
-  const times = signals.flatMap((each) => ('at' in each ? [each.at] : []))
-  const begin = times[0] ?? now()
-  const last = times.at(-1) ?? begin
-  return [
-    { type: 'turn.started', at: begin, deliveries: [open.id] },
-    ...signals,
-    {
-      type: 'turn.ended',
-      at: last,
-      reason: 'killed',
-      durationMs: Math.max(0, Date.parse(last) - Date.parse(begin)),
-      usage: NO_USAGE,
-      costUsd: 0,
-      detail: 'The runtime or its agent ended while the turn was running.',
-      hint: 'Send a message to let it go on.',
-    },
-  ]
 }
 
 function instantOf(ms: number | undefined, now: () => Instant): Instant {

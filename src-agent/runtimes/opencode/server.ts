@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { endTree, type Marker } from '../../process-tree/index.ts'
+import { cannotStart } from '../failures.ts'
 import { describeExit, LineProcess } from '../line-process.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { OpencodeClient } from './client.ts'
@@ -84,7 +84,7 @@ async function tryPort(
       if (url !== undefined) found?.(url)
     },
   ).catch(async (error: unknown) => {
-    throw await cannotStart(options, error)
+    throw await cannotStart('opencode', options, error)
   })
   const limitMs = options.readyLimitMs ?? READY_LIMIT_MS
   const url = await Promise.race([
@@ -123,32 +123,6 @@ function hintFor(said: string): string {
     return 'Check the configuration of opencode (`opencode debug config` shows it), then try again.'
   }
   return 'Run `opencode serve` in a terminal to see whether it works there, then try again.'
-}
-
-async function cannotStart(
-  { cwd, executable }: ServerOptions,
-  error: unknown,
-): Promise<BalletError> {
-  const why = error instanceof Error ? error.message : String(error)
-  const isThere = await stat(cwd).then(
-    (found) => found.isDirectory(),
-    () => false,
-  )
-  if (!isThere) {
-    return new BalletError({
-      code: 'runtime.start-failed',
-      message: `The workspace ${cwd} is not there.`,
-      hint: 'Start the ticket again: a new workspace is made.',
-    })
-  }
-  return new BalletError(
-    {
-      code: why.startsWith('spawn') ? 'runtime.not-found' : 'runtime.start-failed',
-      message: `opencode at ${executable} cannot be started: ${why}`,
-      hint: 'Run `ballet doctor` to see which opencode Ballet finds.',
-    },
-    { cause: error },
-  )
 }
 
 /** opencode itself would take 4096, which a person's own opencode wants. */

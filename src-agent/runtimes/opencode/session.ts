@@ -4,11 +4,12 @@ import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { endTree, type Marker, processesWith } from '../../process-tree/index.ts'
 import type { DriverSignal, RequestAnswer, RuntimeSession } from '../driver.ts'
+import { notWritten } from '../failures.ts'
 import { TurnTools } from '../turn-tools.ts'
 import { isCertainlyNotTaken, whyOf } from './client.ts'
 import type { ConversationApi } from './conversation-api.ts'
 import { deliveryOf } from './handed-over.ts'
-import { type Model, notWritten } from './message.ts'
+import type { Model } from './message.ts'
 import type { Normalizer } from './normalize.ts'
 import { PermissionDesk } from './permission-desk.ts'
 import type { Grants } from './permission-rules.ts'
@@ -96,9 +97,11 @@ export class OpencodeSession implements RuntimeSession {
 
   async send(delivery: Delivery): Promise<void> {
     await this.#sweeping
-    if (this.#gone || this.#stopping !== null) throw notWritten('it does not run any more')
+    if (this.#gone || this.#stopping !== null)
+      throw notWritten('opencode', 'it does not run any more')
     const { handedOver } = this.#normalizer
-    if (this.#normalizer.turnRuns || handedOver.isAny) throw notWritten('a turn is running')
+    if (this.#normalizer.turnRuns || handedOver.isAny)
+      throw notWritten('opencode', 'a turn is running')
     handedOver.expect(delivery.id)
     this.#limitBegin()
     try {
@@ -108,23 +111,24 @@ export class OpencodeSession implements RuntimeSession {
       if (handedOver.expected !== delivery.id || !isCertainlyNotTaken(error)) return
       clearTimeout(this.#beginTimer)
       handedOver.expect(null)
-      throw notWritten(whyOf(error))
+      throw notWritten('opencode', whyOf(error))
     }
   }
 
   async steer(delivery: Delivery): Promise<void> {
     const { handedOver } = this.#normalizer
-    if (this.#gone || this.#stopping !== null) throw notWritten('it does not run any more')
-    if (!this.#normalizer.turnRuns) throw notWritten('no turn is running')
-    if (this.#normalizer.isInterrupting) throw notWritten('the turn is being ended')
-    if (handedOver.isAny) throw notWritten('it has not taken the message before it yet')
+    if (this.#gone || this.#stopping !== null)
+      throw notWritten('opencode', 'it does not run any more')
+    if (!this.#normalizer.turnRuns) throw notWritten('opencode', 'no turn is running')
+    if (this.#normalizer.isInterrupting) throw notWritten('opencode', 'the turn is being ended')
+    if (handedOver.isAny) throw notWritten('opencode', 'it has not taken the message before it yet')
     handedOver.steer(delivery.id)
     try {
       await this.#api.prompt(this.conversation, delivery, this.#options.model)
     } catch (error) {
       if (handedOver.steered?.message !== null || !isCertainlyNotTaken(error)) return
       handedOver.steer(null)
-      throw notWritten(whyOf(error))
+      throw notWritten('opencode', whyOf(error))
     }
   }
 

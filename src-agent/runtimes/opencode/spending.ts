@@ -1,12 +1,6 @@
 import type { Usage } from '../../../src-shared/records.ts'
+import { NO_USAGE } from '../no-usage.ts'
 import type { MessageInfo, Tokens } from './wire.ts'
-
-export const NO_USAGE: Usage = {
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-}
 
 export type Spent = { usage: Usage; costUsd: number }
 

@@ -1,8 +1,9 @@
-import { isAbsolute, relative } from 'node:path'
 import type { ToolKind } from '../../../src-shared/records.ts'
 import type { FileDiff, TodoItem } from '../../../src-shared/timeline.ts'
-import { diffOfRawOutput } from '../acp/diffs.ts'
+import { asRecord } from '../as-record.ts'
 import { oneLine } from '../cut-text.ts'
+import { diffOfRawOutput } from '../diffs.ts'
+import { shownPath } from '../shown-path.ts'
 
 const KINDS: Readonly<Record<string, ToolKind>> = {
   read: 'read',
@@ -104,17 +105,4 @@ function newFile(input: unknown, metadata: unknown, path: string, cwd: string): 
   const diff = [`@@ -0,0 +1,${lines.length} @@`, ...lines.map((line) => `+${line}`)].join('\n')
   const made = diffOfRawOutput({ metadata: { diff } }, path, cwd)
   return lines.length === 0 ? null : made
-}
-
-function shownPath(path: string, cwd: string): string {
-  const inside = relative(cwd, path)
-  return isAbsolute(path) && inside !== '' && !inside.startsWith('..') && !isAbsolute(inside)
-    ? inside
-    : path
-}
-
-export function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {}
 }

@@ -1,22 +1,13 @@
 import { structuredPatch } from 'diff'
-import type { FileDiff } from '../../../src-shared/timeline.ts'
-import { asRecord, shownPath } from './call-facts.ts'
-import type { ToolContent } from './updates.ts'
+import type { FileDiff } from '../../src-shared/timeline.ts'
+import { asRecord } from './as-record.ts'
+import { shownPath } from './shown-path.ts'
 
 /** Bytes of a patch that an event holds at most; its counts are always whole. */
 const PATCH_LIMIT = 64 * 1_024
 /** Longer texts are not compared: that takes too long. */
 const COMPARED_LIMIT = 1024 * 1_024
 const COMPARE_LIMIT_MS = 200
-
-/** The changes that the content of a call tells, each with both texts. */
-export function diffsOfContent(content: readonly ToolContent[], cwd: string): FileDiff[] {
-  return content.flatMap((part) => {
-    if (part.type !== 'diff' || typeof part.path !== 'string') return []
-    if (typeof part.newText !== 'string') return []
-    return diffOf(part.path, part.oldText ?? '', part.newText, cwd) ?? []
-  })
-}
 
 /** Null where nothing changed, and where the texts are too long to compare. */
 export function diffOf(path: string, before: string, after: string, cwd: string): FileDiff | null {
