@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent, Session } from '../../src-shared/records.ts'
+import { HELD_BACK } from '../../src-shared/session-reasons.ts'
 import type { BalletClient } from '../support/ballet-client.ts'
 import { answerOne, type Scene } from './deeds.ts'
 import { pendingIn } from './machine.ts'
@@ -68,7 +69,7 @@ async function look(client: BalletClient): Promise<{ seen: AtRest; reasons: stri
       reasons.push(`${ticket} is ${state} while an agent is free`)
     }
     // What was interrupted before its turn began waits for the person, and says so.
-    const isHeldBack = session.reason.startsWith('interrupted before its turn began')
+    const isHeldBack = session.reason === HELD_BACK
     if (state === 'waiting' && queuedInputs > 0 && !isHeldBack) {
       reasons.push(`${ticket} has queued inputs`)
     }

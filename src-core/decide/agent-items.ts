@@ -24,7 +24,7 @@ import { endTurnOfRequests, openRequest, settleRequest } from './requests.ts'
 import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver } from './session-states.ts'
 import { failedStage, moveOn } from './stage-completion.ts'
-import { HELD_BACK, standingReason, UNREACHABLE_TOOLS } from './standing-reason.ts'
+import { SAID_OF_HELD_BACK, standingReason, UNREACHABLE_TOOLS } from './standing-reason.ts'
 import { type CutFacts, cutTurn } from './turn-cut.ts'
 import { afterTurn } from './turn-end.ts'
 import { giveUpFinish, sayUnderWay } from './under-way.ts'
@@ -284,7 +284,7 @@ class ItemFold {
     // The agent died before the turn began that was to be interrupted: it must not begin now.
     draft.set({ pending: null })
     this.frees = draft.queued.some(({ inputKind }) => inputKind === 'interrupt')
-    if (!this.frees && draft.queued.length > 0) draft.move('waiting', ...HELD_BACK)
+    if (!this.frees && draft.queued.length > 0) draft.move('waiting', ...SAID_OF_HELD_BACK)
   }
 
   #delivered(which: (input: SessionDraft['inputs'][number]) => boolean, steer = false): void {
@@ -315,7 +315,7 @@ class ItemFold {
     const message = draft.queued.some(({ inputKind }) => inputKind === 'interrupt')
     if (!interrupted || message) return
     this.frees = false
-    draft.move('waiting', ...HELD_BACK)
+    draft.move('waiting', ...SAID_OF_HELD_BACK)
   }
 
   #refused(item: Extract<AgentItem, { type: 'refused' }>): void {

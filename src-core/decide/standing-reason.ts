@@ -1,3 +1,4 @@
+import { HELD_BACK } from '../../src-shared/session-reasons.ts'
 import type { SessionRow } from '../storage/rows.ts'
 
 /** Why a session stands as it does, and what a person can do. */
@@ -9,8 +10,8 @@ export const UNREACHABLE_TOOLS: SaidOfSession = [
 ]
 
 /** A person interrupted what had been handed over, and its turn had not begun: it waits for a word. */
-export const HELD_BACK: SaidOfSession = [
-  'interrupted before its turn began: what is queued was not delivered',
+export const SAID_OF_HELD_BACK: SaidOfSession = [
+  HELD_BACK,
   'Send a message, and what is queued goes with it; or cancel it.',
 ]
 
