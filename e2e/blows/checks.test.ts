@@ -130,6 +130,32 @@ it('takes a block that was cut and is recovered whole for one, and nothing else'
   expect(faults({ events: cutBefore({ text: `${half} was`, block: 'b1' }) })).toEqual(twice)
 })
 
+it('takes a turn whose message the runtime had not recorded for none of the conversation', () => {
+  const turn = bodies.findIndex(({ kind }) => kind === 'turn.started')
+  const [before, after] = [bodies.slice(0, turn), bodies.slice(turn)]
+  const cut = (middle: readonly Record<string, unknown>[], reason = 'killed') => [
+    ...before,
+    { kind: 'turn.started', turn: 1, inputs: ['i1', 'i2'] },
+    { kind: 'assistant.text', turn: 1, text: `${ANSWER} It is done.`, block: 'b0' },
+    { kind: 'turn.ended', turn: 1, reason },
+    ...middle,
+    ...after.map((body) => ('turn' in body ? { ...body, turn: 2 } : body)),
+  ]
+  const again = [
+    { kind: 'input.queued', input: 'i1', text: TICKET },
+    { kind: 'input.queued', input: 'i2', text: LATER },
+  ]
+  const twice = `T-1: the answer ${ANSWER} stands 2 times in the timeline`
+  const only = (events: readonly Record<string, unknown>[]) =>
+    faults({ events }).filter((fault) => fault.includes('the answer'))
+  expect(only(cut(again))).toEqual([])
+  expect(only(cut(again.slice(1)))).toEqual([twice])
+  expect(only(cut([]))).toEqual([twice])
+  expect(only(cut(again, 'completed'))).toEqual([twice])
+  const kept = { kind: 'input.delivered', input: 'i1', text: TICKET }
+  expect(only(cut([kept, ...again]))).toEqual([twice])
+})
+
 it('finds an event that was shown and is lost or another one now', () => {
   const shown = [...eventsOf(bodies), ...eventsOf([{ kind: 'notice', seq: 17 }])]
   expect(faults({ shown })).toEqual(['T-1: event 17 was shown, and is not stored as it was shown'])

@@ -105,9 +105,10 @@ function conversationFaults({ session, requests, said, inputs, events }: Held): 
   return faults
 }
 
-/** A block that was cut and is recovered whole later is told once. */
+/** A block that was cut and is recovered whole later is told once; the conversation has nothing of a lost turn. */
 function toldTexts(events: readonly TimelineEvent[]): string[] {
-  const told = ofKind(events, 'assistant.text')
+  const lost = lostTurns(events)
+  const told = ofKind(events, 'assistant.text').filter(({ turn }) => !lost.has(turn))
   const wholes = new Map(
     told.flatMap(({ block, partial, text }) =>
       block === undefined || partial === true ? [] : [[block, text]],
@@ -117,6 +118,27 @@ function toldTexts(events: readonly TimelineEvent[]): string[] {
     const whole = partial === true && block !== undefined ? wholes.get(block) : undefined
     return whole?.startsWith(text) === true ? [] : [text]
   })
+}
+
+/**
+ * Turns that a kill cut before the runtime had recorded what began them: all of it was never delivered, and is queued
+ * again after the turn's end.
+ */
+function lostTurns(events: readonly TimelineEvent[]): ReadonlySet<number | undefined> {
+  const turns = new Set<number | undefined>()
+  let cut: Extract<TimelineEvent, { kind: 'turn.started' }> | null = null
+  let open: Set<string> = new Set()
+  for (const event of events) {
+    if (event.kind === 'turn.started') {
+      cut = event
+      open = new Set(event.inputs)
+    } else if (event.kind === 'turn.ended' && event.reason !== 'killed') cut = null
+    else if (event.kind === 'input.delivered' && open.has(event.input)) cut = null
+    else if (event.kind === 'input.queued' && cut !== null && open.delete(event.input)) {
+      if (open.size === 0) turns.add(cut.turn)
+    }
+  }
+  return turns
 }
 
 /** Of what was delivered nothing is missing before the last that the model saw; what was not is not seen. */

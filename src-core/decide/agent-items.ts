@@ -25,7 +25,7 @@ import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver } from './session-states.ts'
 import { failedStage, moveOn } from './stage-completion.ts'
 import { SAID_OF_HELD_BACK, standingReason, UNREACHABLE_TOOLS } from './standing-reason.ts'
-import { type CutFacts, cutTurn } from './turn-cut.ts'
+import { type CutFacts, cutTurn, TURN_LOST } from './turn-cut.ts'
 import { afterTurn } from './turn-end.ts'
 import { giveUpFinish, sayUnderWay } from './under-way.ts'
 
@@ -306,7 +306,10 @@ class ItemFold {
         draft.changeInput(input, { state: 'queued', delivery: null, steer: false })
       else draft.changeInput(input, { state: 'unknown' })
     }
-    const { state, turnStartedAt, pending } = draft.session
+    const { state, turnStartedAt, pending, turnCut } = draft.session
+    if (state === 'resuming' && turnCut && item.fate === 'never' && !held.some(({ steer }) => steer)) {
+      draft.event(TURN_LOST)
+    }
     if (state !== 'working' || turnStartedAt !== null) return
     draft.move('waiting', item.reason, 'Send a message to try again.')
     const interrupted = pending === 'interrupt'

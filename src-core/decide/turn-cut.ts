@@ -13,6 +13,14 @@ export type CutFacts = {
   costBefore: number | null
 }
 
+/** The runtime ended before it had recorded what the turn began with: it does not know that it was asked. */
+export const TURN_LOST: EventBody = {
+  kind: 'notice',
+  level: 'warning',
+  code: 'turn.lost',
+  text: 'The runtime had not recorded yet what the last turn began with. The message is delivered again, with a word that the turn was cut: what was done in it may be done a second time.',
+}
+
 /** Calls of the events that nobody told the result of; Core's own `unknown` is no result. */
 export function openCalls(events: readonly EventBody[]): string[] {
   const open = new Set<string>()

@@ -238,6 +238,31 @@ test('a delivery in flight keeps its id until the next agent tells its fate', as
   expect(again?.text).toBe('in flight\n\nbehind it')
 })
 
+test('what began a cut turn, and was not recorded, is delivered again, and the timeline says so', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  await core.client.sessions.send({ ref: ticket.key, text: 'in flight' })
+  const [, flying] = await deliveries(agent, 2)
+  agent.event({ kind: 'turn.started', turn: 2, inputs: flying?.inputs ?? [] })
+  await inState(core, ticket.key, 'working')
+  agent.die()
+  await inState(core, ticket.key, 'resuming')
+  core.clock.turn(1_000)
+  const next = await until('the next agent', () => {
+    const latest = core.launcher.agent('agent-1')
+    return latest.heard('session.start').length === 1 && latest !== agent && latest
+  })
+  next.items([
+    { type: 'undelivered', delivery: flying?.id as never, fate: 'never', reason: 'it died' },
+    { type: 'ready', conversation: 'conversation-1', runtimeVersion: '2.1.332' },
+  ])
+  const [again] = await deliveries(next, 1)
+  expect(again?.text).toBe('in flight')
+  expect(again?.preface).toContain('cut off before its end')
+  const lost = (await timeline(core, ticket.key)).filter(({ kind }) => kind === 'notice')
+  expect(lost).toMatchObject([{ code: 'turn.lost', level: 'warning' }])
+})
+
 test('a fate that no agent tells becomes unknown, and holds up nothing', async () => {
   const core = await startTestCore({ agents: 1 })
   const { ticket, agent } = await waiting(core)
