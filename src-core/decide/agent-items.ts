@@ -307,7 +307,12 @@ class ItemFold {
       else draft.changeInput(input, { state: 'unknown' })
     }
     const { state, turnStartedAt, pending, turnCut } = draft.session
-    if (state === 'resuming' && turnCut && item.fate === 'never' && !held.some(({ steer }) => steer)) {
+    if (
+      state === 'resuming' &&
+      turnCut &&
+      item.fate === 'never' &&
+      !held.some(({ steer }) => steer)
+    ) {
       draft.event(TURN_LOST)
     }
     if (state !== 'working' || turnStartedAt !== null) return
