@@ -7,6 +7,7 @@ const whyWord: Record<ParkReason, string> = {
   window: 'nobody answered within its online window',
   person: 'by a person',
   drain: 'its agent was drained',
+  quit: 'Ballet was quit',
   stop: 'and stopped by a person',
 }
 

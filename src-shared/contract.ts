@@ -348,7 +348,7 @@ export const contract = {
      * Parks the session of each, a working one at the end of its turn or after the grace, and gives it no other: one
      * agent, or all. `gently` again: the grace begins anew. `now` does not wait for the end of the turn; `fast` neither
      * for a push, which is done later: for a machine that goes down. `cancel` takes it back. It is over when no agent
-     * holds a session any more.
+     * holds a session any more. `quits`: the host ends after it.
      */
     drain: call
       .input(
@@ -356,6 +356,7 @@ export const contract = {
           ...command,
           agent: AgentId.optional(),
           how: z.enum(['gently', 'now', 'fast', 'cancel']).default('gently'),
+          quits: z.boolean().default(false),
         }),
       )
       .output(z.array(Agent)),

@@ -3,10 +3,10 @@ import { Instant } from './ids.ts'
 import { Refusal } from './refusal.ts'
 
 /**
- * Why a session parks: its online window passed, a person said so, or its agent is drained; `stop`: a person stopped it
- * while it parked.
+ * Why a session parks: its online window passed, a person said so, its agent is drained, or its host quits; `stop`: a
+ * person stopped it while it parked.
  */
-export const ParkReason = z.enum(['window', 'person', 'drain', 'stop'])
+export const ParkReason = z.enum(['window', 'person', 'drain', 'quit', 'stop'])
 export type ParkReason = z.infer<typeof ParkReason>
 
 /** The steps of parking, in their order. */
@@ -36,6 +36,9 @@ export const KeptFile = z.object({
   contentSha256: z.string().regex(/^[0-9a-f]{64}$/),
 })
 export type KeptFile = z.infer<typeof KeptFile>
+
+/** Codes of refusals that say that a kept file is not there any more, or not what was stored. */
+export const DAMAGED: readonly string[] = ['state.missing', 'state.corrupt']
 
 /** What an agent kept of a session; Core gives it back as it is when the session is resumed. */
 export const ParkedWork = z.object({
@@ -70,5 +73,7 @@ export const Parked = z.object({
   aside: z.array(z.object({ name: z.string(), why: z.string(), bytes: z.int().min(0) })),
   /** It was working when it was drained, and goes on by itself after the start. */
   wakes: z.boolean(),
+  /** A kept file is damaged, so that it is only resumed where a person goes on without it. */
+  damaged: z.literal(true).optional(),
 })
 export type Parked = z.infer<typeof Parked>

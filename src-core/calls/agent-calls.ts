@@ -9,7 +9,7 @@ export function agentCalls({ fleet, draining, ports, committer }: CallContext): 
   return {
     list: async () => accept([...fleet.agents]),
 
-    drain: async ({ agent, how, commandId }) => {
+    drain: async ({ agent, how, quits, commandId }) => {
       const receipt = receiptOf('agents.drain', commandId, z.array(Agent))
       const earlier = await committer.earlier(receipt)
       if (earlier !== undefined) return earlier
@@ -20,7 +20,7 @@ export function agentCalls({ fleet, draining, ports, committer }: CallContext): 
       }
       const graceMs = how === 'gently' ? ports.settings.current.drainGraceSeconds * 1_000 : 0
       if (how === 'cancel') await draining.cancel(slots)
-      else draining.drain(slots, { graceMs, fast: how === 'fast' })
+      else draining.drain(slots, { graceMs, fast: how === 'fast', quits })
       const answer = [...fleet.agents]
       if (receipt === undefined) return accept(answer)
       return committer.transact(async () => accept({ change: null, answer }), receipt)

@@ -21,7 +21,7 @@ export function settingsCalls(context: CallContext): Calls['settings'] {
       if (!may.ok) return may
       const next = await settings.change((current) => differing(current, change))
       fleet.resize(next.agents)
-      draining.resized({ graceMs: next.drainGraceSeconds * 1_000, fast: false })
+      draining.resized({ graceMs: next.drainGraceSeconds * 1_000, fast: false, quits: false })
       records.settingsChanged()
       if (receipt === undefined) return accept(next)
       return committer.transact(async () => accept({ change: null, answer: next }), receipt)

@@ -7,6 +7,7 @@ import type { LeaseRow, SessionRow } from '../storage/rows.ts'
 import { changeRuntime, withConversation } from './continue-with.ts'
 import { close } from './finishing.ts'
 import { handOver } from './hand-over.ts'
+import { joinReasons } from './joined-reasons.ts'
 import { loseRuntime } from './requests.ts'
 import { park, stopReason } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
@@ -69,11 +70,7 @@ export function endLease(
       if (draft.session.state === 'parking') draft.set({ queuedAt: now })
       break
     case 'stopped':
-      park(
-        draft,
-        [stopReason(draft.session), message].filter((part) => part !== '').join('; '),
-        hint,
-      )
+      park(draft, joinReasons(stopReason(draft.session), message), hint)
       break
     case 'failed':
       draft.move(

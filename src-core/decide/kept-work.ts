@@ -1,6 +1,7 @@
 import type { ParkReason } from '../../src-shared/parking.ts'
 import type { ParkSaga, SessionRow } from '../storage/rows.ts'
 import { KEPT_REMOVE } from './change.ts'
+import { joinReasons } from './joined-reasons.ts'
 import type { SessionDraft } from './session-draft.ts'
 
 export const STOPPED = 'stopped by a person'
@@ -10,8 +11,12 @@ export const parkReasons: Readonly<Record<ParkReason, string>> = {
   window: 'nobody answered within its online window',
   person: 'parked by a person',
   drain: 'its agent was drained',
+  quit: 'Ballet was quit',
   stop: STOPPED,
 }
+
+/** Ballet parked it by itself, for its agent to be free: what was under way is no less wanted. */
+export const isDrained = (why: ParkReason): boolean => why === 'drain' || why === 'quit'
 
 /** Whether what is kept of the session is all that there is of its work. */
 export function isKeptOnly({ parked }: Pick<SessionRow, 'parked'>): boolean {
@@ -29,12 +34,11 @@ export function parkedReason({
 }: Pick<SessionRow, 'parked' | 'conversation' | 'turn'>): string {
   if (parked === null) return ''
   const { why, work } = parked
-  const parts = [
+  return joinReasons(
     parkReasons[why],
-    ...(work.notPushed === null ? [] : [`its branch is not pushed yet: ${work.notPushed.message}`]),
-    ...(work.state === null && conversation !== null && turn > 0 ? [NOT_KEPT] : []),
-  ]
-  return parts.join('; ')
+    work.notPushed === null ? '' : `its branch is not pushed yet: ${work.notPushed.message}`,
+    work.state === null && conversation !== null && turn > 0 ? NOT_KEPT : '',
+  )
 }
 
 /** A session that is being parked is wanted parked alone after that, or brought back at once; no more stopped. */

@@ -6,7 +6,7 @@ import type { Ids } from '../ports.ts'
 import { GO_ON } from '../sessions/prompt.ts'
 import type { InputRow, KeptWork, ParkSaga, SessionRow } from '../storage/rows.ts'
 import { tellRefused } from './finishing.ts'
-import { parkedReason, parkReasons, removeKept } from './kept-work.ts'
+import { isDrained, parkedReason, parkReasons, removeKept } from './kept-work.ts'
 import { waitsForPerson } from './online-window.ts'
 import { loseRuntime } from './requests.ts'
 import { beginStop, park } from './session-commands.ts'
@@ -103,7 +103,7 @@ export function storeParked(
 
 /** What a person had said before they parked or stopped it waits for another word of theirs. */
 function hasMoreToDo({ queued, sent }: SessionDraft, why: ParkReason, seq: number): boolean {
-  if (why === 'window' || why === 'drain') return queued.length > 0 || sent.length > 0
+  if (why === 'window' || isDrained(why)) return queued.length > 0 || sent.length > 0
   const isLate = ({ position, inputKind }: InputRow) =>
     position > seq && !(why === 'stop' && inputKind === 'answer')
   return queued.some(isLate)
@@ -149,7 +149,7 @@ export function refusePark(
 
 /** Whether a turn that is interrupted goes on by itself: for a drain it does, unless it waited for a person. */
 export function wakesUp(saga: ParkSaga | null): boolean {
-  return saga?.why === 'drain' && saga.waited !== true
+  return saga !== null && isDrained(saga.why) && saga.waited !== true
 }
 
 /** What was kept is behind what the session pushed after it was restored. */

@@ -4,7 +4,7 @@ import type { Citation } from '../../src-shared/questions.ts'
 import type { Ids } from '../ports.ts'
 import type { QuestionRow } from '../storage/rows.ts'
 import { changeOf } from './change.ts'
-import { isKeptOnly } from './kept-work.ts'
+import { isDrained, isKeptOnly } from './kept-work.ts'
 import type { QuestionDecision, QuestionState } from './question-answers.ts'
 import {
   type NoAnswer,
@@ -78,7 +78,8 @@ export function planQuestion(
   const isParkedByItself =
     state === 'parked' &&
     isKeptOnly({ parked }) &&
-    (parked?.why === 'window' || parked?.why === 'drain')
+    parked !== null &&
+    (parked.why === 'window' || isDrained(parked.why))
   if (isParkedByItself && pending === null && draft.queued.length > 0) bringBack(draft, now)
   draft.deliver(ids)
   sayWhatIsAsked(draft)

@@ -143,7 +143,7 @@ export function hostDrain(router: Router, ids: Pick<Ids, 'uuid'>): HostDrain {
   const client = createRouterClient(router)
   return {
     drain: async (how) => {
-      await client.agents.drain({ how, commandId: ids.uuid() })
+      await client.agents.drain({ how, quits: true, commandId: ids.uuid() })
     },
     holding: async () =>
       (await client.agents.list()).flatMap(({ id, session, ticket }) =>

@@ -13,6 +13,7 @@ import { TimelineEvent } from '../../src-shared/timeline.ts'
 import type { Reader } from '../commit/committer.ts'
 import { changeOf } from '../decide/change.ts'
 import { withConversation } from '../decide/continue-with.ts'
+import { joinReasons } from '../decide/joined-reasons.ts'
 import { parkedReason } from '../decide/kept-work.ts'
 import { checkRuntimeName } from '../decide/known-runtimes.ts'
 import { runtimesProbe } from '../host/examine.ts'
@@ -295,8 +296,7 @@ function settle(
   return committer.transact<null>(async (read, now) => {
     const session = await read.row('session', id)
     if (session === undefined || session.parked === null) return alreadyComing()
-    const missing = lacks === null ? '' : `; ${lacks.message}`
-    const reason = `${parkedReason(session)}; imported from ${file}${missing}`
+    const reason = joinReasons(parkedReason(session), `imported from ${file}`, lacks?.message ?? '')
     const row: SessionRow = {
       ...session,
       ...{ state: 'parked', stateSince: now, reason, updatedAt: now },

@@ -226,7 +226,7 @@ test('a runtime that is not here is told of before the session starts, and one t
   writeFileSync(rowsFile, whole)
   expect(await other.client.sessions.import(given)).toMatchObject({
     state: 'parked',
-    reason: expect.stringContaining('No Claude Code.'),
+    reason: expect.stringMatching(/; No Claude Code$/u),
     hint: expect.stringContaining('Install it.'),
   })
 })

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
 import { RequestId } from '../../src-shared/ids.ts'
+import { hostDrain } from '../host/quitting.ts'
+import { systemIds } from '../host/system.ts'
+import { createRouter } from '../router/router.ts'
 import type { FakeAgent } from '../testing/fake-agent.ts'
 import { refusalOf, startTestCore, type TestCore, withTicket } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
@@ -17,6 +20,8 @@ import {
 
 const MINUTE = 60_000
 const REQUEST = RequestId.parse('01930000-0000-7000-8000-0000000000a1')
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
 
 const isTold = (agent: FakeAgent) => agent.heard('session.park').length > 0
 
@@ -62,6 +67,27 @@ test('a drain parks what waits at once, and what works at the end of its turn', 
   )
   again.ready()
   expect((await deliveries(again, 1))[0]?.text).toBe('next')
+})
+
+test('what is parked because the host quits says so, and goes on by itself where it worked', async () => {
+  const first = await startTestCore({ agents: 2 })
+  const waits = await waiting(first)
+  const works = await working(first, 'Second')
+  await hostDrain(createRouter(first.core, log), systemIds).drain('fast')
+  for (const { ticket, agent } of [waits, works]) {
+    await until('the order', () => isTold(agent))
+    if (ticket === works.ticket) agent.endTurn(1, 'interrupted')
+    const parked = await letGo(first, ticket.key, agent)
+    expect(parked).toMatchObject({
+      ...{ state: 'parked', parked: { why: 'quit', wakes: ticket === works.ticket } },
+      reason: expect.stringMatching(/^Ballet was quit/u),
+    })
+  }
+  const second = await first.restart()
+  expect(await second.client.sessions.show({ ref: waits.ticket.key })).toMatchObject({
+    state: 'parked',
+  })
+  await second.launcher.holder(works.ticket.key)
 })
 
 test('what waits for a permission is parked at once, and stays parked with its request open', async () => {

@@ -18,10 +18,12 @@ export type DrainHow = {
   graceMs: number
   /** Nothing is pushed: it is kept here, and pushed later. */
   fast: boolean
+  /** The host ends after it. */
+  quits: boolean
 }
 
 /** One agent's drain. */
-type Drain = { isGraceOver: boolean; fast: boolean; cancel: () => void }
+type Drain = { isGraceOver: boolean; fast: boolean; quits: boolean; cancel: () => void }
 
 type Ports = Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage'>
 
@@ -94,9 +96,9 @@ export class Draining {
     for (const id of [...this.#drains.keys()]) this.#forget(id)
   }
 
-  #begin(id: AgentId, { graceMs, fast }: DrainHow): void {
+  #begin(id: AgentId, { graceMs, fast, quits }: DrainHow): void {
     this.#forget(id)
-    const drain: Drain = { isGraceOver: graceMs <= 0, fast, cancel: () => undefined }
+    const drain: Drain = { isGraceOver: graceMs <= 0, fast, quits, cancel: () => undefined }
     if (graceMs > 0) {
       drain.cancel = this.#ports.clock.after(graceMs, () => {
         drain.isGraceOver = true
@@ -140,7 +142,8 @@ export class Draining {
         if (draft.session.leaseId !== lease) return
         if (nextStep(draft.session, waitsForPerson(draft), drain) !== step) return
         if (step === 'park') {
-          beginPark(draft, lease, { why: 'drain', fast: drain.fast }, this.#ports.ids)
+          const why = drain.quits ? 'quit' : 'drain'
+          beginPark(draft, lease, { why, fast: drain.fast }, this.#ports.ids)
         } else if (step === 'hurry') hurry(draft)
         else this.#fleet.tell(lease, { type: 'session.release', lease })
       })

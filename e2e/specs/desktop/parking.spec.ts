@@ -168,7 +168,7 @@ test('a signal keeps everything within ten seconds, and the next start goes on',
   await waitForTurnEnd(later, working.id, 2, 90_000)
   expect(await later.sessions.show({ ref: waiting.id })).toMatchObject({
     ...{ state: 'parked', agent: null, openQuestions: 1 },
-    parked: { why: 'drain', wakes: false },
+    parked: { why: 'quit', wakes: false },
   })
   for (const { id } of [waiting, working]) {
     checkTimeline(await timelineOf(later, id), await later.sessions.show({ ref: id }))

@@ -12,7 +12,7 @@ import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot } from '../../ui/state-dot.tsx'
 import { age, bytes, counted, fullTime } from '../../ui/words.ts'
 import { resumeSession } from './actions.ts'
-import { parkedWhy, reloadText, stateText } from './parking.ts'
+import { goesOn, parkedWhy, reloadText, stateText } from './parking.ts'
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
@@ -111,7 +111,7 @@ export function ParkedCard({ session }: { session: Session }) {
           <span className="faint" title={fullTime(since)}>
             {ago === 'now' ? 'just now' : `${ago} ago`}
           </span>
-          {parked?.wakes === true ? ' · it was working, and goes on by itself' : ''}
+          {` · ${goesOn(session)}`}
         </p>
         <span className="faint">{reload === null ? '' : `resuming reloads ${reload}`}</span>
         <button

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Parked } from '../../../src-shared/parking.ts'
-import { parkedWhy, reloadText, stateText, whyNotPark } from './parking.ts'
+import { goesOn, parkedWhy, reloadText, stateText, whyNotPark } from './parking.ts'
 
 const parked: Parked = {
   why: 'window',
@@ -20,6 +20,16 @@ describe('what is told of a parked session', () => {
     expect(parkedWhy({ parked, reason: 'x' })).toBe('Nobody answered within its online window')
     expect(parkedWhy({ parked: null, reason: 'stopped by you' })).toBe('Stopped by you')
     expect(parkedWhy({ parked: null, reason: '' })).toBe('Stopped')
+  })
+
+  it('tells a quit from a drain, and what the session goes on with', () => {
+    expect(parkedWhy({ parked: { ...parked, why: 'drain' }, reason: '' })).toContain('drained')
+    const quit = { ...parked, why: 'quit' as const }
+    expect(parkedWhy({ parked: quit, reason: '' })).toBe('Ballet was quit')
+    const asks = { openQuestions: 1, openRequests: 0 }
+    expect(goesOn({ parked: quit, ...asks })).toBe('it goes on with your answer or a message')
+    expect(goesOn({ parked: quit, ...asks, openQuestions: 0 })).toBe('it goes on with a message')
+    expect(goesOn({ parked: { ...quit, wakes: true }, ...asks })).toContain('by itself')
   })
 
   it('names size and version of the state, and nothing where none is kept', () => {

@@ -7,6 +7,7 @@ const whyWord: Record<ParkReason, string> = {
   window: 'Nobody answered within its online window',
   person: 'Parked by you',
   drain: 'Its agent was drained',
+  quit: 'Ballet was quit',
   stop: 'Stopped by you',
 }
 
@@ -14,6 +15,18 @@ const whyWord: Record<ParkReason, string> = {
 export function parkedWhy({ parked, reason }: Pick<Session, 'parked' | 'reason'>): string {
   if (parked !== null) return whyWord[parked.why]
   return reason === '' ? 'Stopped' : `${reason.slice(0, 1).toUpperCase()}${reason.slice(1)}`
+}
+
+/** How a session that holds no agent goes on. */
+export function goesOn({
+  parked,
+  openQuestions,
+  openRequests,
+}: Pick<Session, 'parked' | 'openQuestions' | 'openRequests'>): string {
+  if (parked?.wakes === true) return 'it was working, and goes on by itself'
+  return openQuestions + openRequests > 0
+    ? 'it goes on with your answer or a message'
+    : 'it goes on with a message'
 }
 
 /** What is kept of its conversation; null where nothing is. */
