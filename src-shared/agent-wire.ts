@@ -16,6 +16,7 @@ import { InputImage, PermissionMode } from './records.ts'
 import { Refusal } from './refusal.ts'
 import { AcpAgent, Runtime, RuntimeName } from './runtimes.ts'
 import { AgentEventBody, LiveBlock } from './timeline.ts'
+import { ToldEntry } from './told-entries.ts'
 
 export { Probe, ProbeFinding, ProcessIdentity, RuntimeReport, SessionMarker } from './probe.ts'
 
@@ -110,6 +111,8 @@ export const SessionSpec = z.object({
     .nullable(),
 })
 export type SessionSpec = z.infer<typeof SessionSpec>
+      /** What the timeline has of the last two turns, for a runtime that did not record their end. */
+      told: z.array(ToldEntry),
 
 /** One user message for the runtime, made of one or more queued inputs in their order. */
 export const Delivery = z.object({
@@ -302,6 +305,12 @@ export const FromAgent = z.discriminatedUnion('type', [
     /** The runtime's own process first, then its descendants. */
     runtime: z.array(ProcessIdentity),
     memoryBytes: z.int().min(0),
+/** Code of the notice that a workspace was restored without kept files that are damaged, for the agent too. */
+export const RESUMED_WITHOUT = 'resume.without'
+
+/** Code of the notice that a runtime did not record the end of its last turn, with what that was, for the agent too. */
+export const RECORD_BEHIND = 'record.behind'
+
     runtimeMemoryBytes: z.int().min(0),
     cpuPercent: z.number().min(0),
   }),

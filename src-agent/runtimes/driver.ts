@@ -17,6 +17,7 @@ import type {
   RuntimeVersions,
 } from '../../src-shared/runtimes.ts'
 import type { AgentEventBody, LiveBlock, TurnEndReason } from '../../src-shared/timeline.ts'
+import type { ToldEntry } from '../../src-shared/told-entries.ts'
 
 export type DriverCapabilities = RuntimeCapabilities
 
@@ -53,6 +54,7 @@ export type ResumeFacts = {
   openDeliveries: readonly OpenDelivery[]
   openCalls: readonly string[]
   storedRefs: readonly string[]
+  told: readonly ToldEntry[]
   turnCut: boolean
   /** The last turn's number; 0 when none began yet. */
   turn: number

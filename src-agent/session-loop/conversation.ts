@@ -24,7 +24,7 @@ export type RuntimeLoss = {
   /** Something was under way: a turn, or a message whose fate is open. */
   wasBusy: boolean
   /** What a resume must know of the turn that was cut. */
-  cut: Pick<ResumeFacts, 'turnCut' | 'storedRefs'>
+  cut: Pick<ResumeFacts, 'turnCut' | 'storedRefs' | 'told'>
   /** It could not be ended, so no other may be started. */
   survived?: Refusal
 }
@@ -373,7 +373,7 @@ export class Conversation {
 
   #lossNow(said: Pick<RuntimeLoss, 'detail' | 'hint'>): RuntimeLoss {
     const turnCut = this.turns.isRunning || this.#lastEnd === 'killed'
-    const cut = { turnCut, storedRefs: [...this.turns.refs] }
+    const cut = { turnCut, storedRefs: [...this.turns.refs], told: this.turns.told }
     return { ...said, wasBusy: turnCut || this.#deliveries.hasOpen, cut }
   }
 

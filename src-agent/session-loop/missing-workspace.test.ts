@@ -21,7 +21,7 @@ const told = (harness: LoopHarness) =>
 /** What Core tells the next lease. */
 const resume = {
   ...{ conversation: 'conversation-1', turn: 1, turnCut: false, openCalls: [] },
-  ...{ storedRefs: [], openDeliveries: [], costUsd: 0 },
+  ...{ storedRefs: [], told: [], openDeliveries: [], costUsd: 0 },
 }
 
 it('that is removed while the session waits is said and replaced, in the same conversation', async () => {

@@ -86,6 +86,7 @@ export class ParkedScene {
         turnCut: false,
         openCalls: [],
         storedRefs: [],
+        told: [],
         openDeliveries: [],
         costUsd: 0,
       },

@@ -28,6 +28,7 @@ const earlier = {
   turnCut: false,
   openCalls: [],
   storedRefs: [],
+  told: [],
   openDeliveries: [],
   costUsd: 2,
 }
@@ -248,6 +249,7 @@ describe('a runtime that ends by itself', () => {
         turn: 0,
         turnCut: false,
         storedRefs: [],
+        told: [],
       },
     ])
     await harness.loop.release()
@@ -279,7 +281,10 @@ describe('a runtime that ends by itself', () => {
     ]
     harness.driver.die()
     await harness.untilAsked('resume')
-    expect(harness.driver.facts[0]).toMatchObject({ turnCut: true, storedRefs: ['r1'], turn: 1 })
+    expect(harness.driver.facts[0]).toMatchObject({
+      ...{ turnCut: true, storedRefs: ['r1'], turn: 1 },
+      told: [{ ref: 'r1', text: 'said: done so far' }],
+    })
     await until('the recovered text', () => harness.events('assistant.text').length === 3)
     await harness.loop.release()
     expect(harness.events('assistant.text')).toMatchObject([

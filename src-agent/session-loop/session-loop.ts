@@ -23,7 +23,7 @@ import { restoreConversation, tellOtherVersion } from './restored-conversation.t
  */
 type Phase = 'preparing' | 'launching' | 'online' | 'down' | 'closing' | 'ended'
 
-const NOTHING_CUT: RuntimeLoss['cut'] = { turnCut: false, storedRefs: [] }
+const NOTHING_CUT: RuntimeLoss['cut'] = { turnCut: false, storedRefs: [], told: [] }
 
 /** How long a turn may take to end when there is no time. */
 const FAST_INTERRUPT_MS = 2_000
@@ -262,8 +262,8 @@ export class SessionLoop {
   #factsOfEarlierLease(): ResumeFacts | null {
     const { resume } = this.#context.spec
     if (resume === null || resume.conversation === null) return null
-    const { openDeliveries, openCalls, storedRefs, turnCut, turn, conversation } = resume
-    return { conversation, openDeliveries, openCalls, storedRefs, turnCut, turn }
+    const { openDeliveries, openCalls, storedRefs, told, turnCut, turn, conversation } = resume
+    return { conversation, openDeliveries, openCalls, storedRefs, told, turnCut, turn }
   }
 
   /** Brings up the runtime; leaves it to whoever closes the session by then. */

@@ -1,6 +1,7 @@
 import type { AgentItem, BlobText, RequestFacts } from '../../src-shared/agent-wire.ts'
 import type { DeliveryId, InputId, Instant } from '../../src-shared/ids.ts'
 import type { AgentEventBody, LiveBlock, TurnEndReason } from '../../src-shared/timeline.ts'
+import { TOLD_NEWEST, type ToldEntry, toldEntries } from '../../src-shared/told-entries.ts'
 import { cutText } from '../runtimes/cut-text.ts'
 import type { DriverSignal } from '../runtimes/driver.ts'
 
@@ -27,6 +28,8 @@ export class TurnBook {
   readonly #delivered = new Set<DeliveryId>()
   readonly #openCalls = new Map<string, string | undefined>()
   #refs: string[] = []
+  #told: ToldEntry[] = []
+  #toldBefore: ToldEntry[] = []
   #turn: number
   #startedAt: number | null = null
   /** What runtimes of this session that have ended spent. */
@@ -52,6 +55,11 @@ export class TurnBook {
   /** The runtime's names of what the last turn's events tell. */
   get refs(): readonly string[] {
     return this.#refs
+  }
+
+  /** What the timeline has of the last turn and the one before it. */
+  get told(): ToldEntry[] {
+    return [...this.#toldBefore, ...this.#told].slice(-TOLD_NEWEST)
   }
 
   know(delivery: DeliveryId, inputs: readonly InputId[]): void {
@@ -157,6 +165,8 @@ export class TurnBook {
     this.#turn += 1
     this.#startedAt = Date.parse(at)
     this.#refs = []
+    this.#toldBefore = this.#told
+    this.#told = []
     const inputs = deliveries.flatMap((delivery) => this.#inputsOf.get(delivery) ?? [])
     this.#put(at, { kind: 'turn.started', turn: this.#turn, inputs })
   }
@@ -175,7 +185,10 @@ export class TurnBook {
   ): void {
     if (event.kind === 'tool.call') this.#openCalls.set(event.callId, event.parent)
     if (event.kind === 'tool.result') this.#openCalls.delete(event.callId)
-    if (event.ref !== undefined) this.#refs.push(event.ref)
+    if (event.ref !== undefined) {
+      this.#refs.push(event.ref)
+      this.#told.push(...toldEntries([event]))
+    }
     const turn = this.isRunning ? { turn: this.#turn } : {}
     if (event.kind === 'cost') {
       this.#costNow = event.costUsd

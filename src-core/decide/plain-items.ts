@@ -2,6 +2,7 @@ import {
   type AgentItem,
   type BlobText,
   BRANCH_MOVED,
+  RECORD_BEHIND,
   WORKSPACE_GONE,
 } from '../../src-shared/agent-wire.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
@@ -29,9 +30,15 @@ type Notice = Extract<EventBody, { kind: 'notice' }>
 export const isUnreachableNotice = (event: EventBody): event is Notice =>
   event.kind === 'notice' && event.code === 'mcp.unreachable'
 
+const noticesForRuntime: ReadonlySet<string> = new Set([
+  BRANCH_MOVED,
+  RECORD_BEHIND,
+  WORKSPACE_GONE,
+])
+
 /** What the runtime is told too, with its next input. */
 export const isNoticeForRuntime = (event: EventBody): event is Notice =>
-  event.kind === 'notice' && (event.code === BRANCH_MOVED || event.code === WORKSPACE_GONE)
+  event.kind === 'notice' && noticesForRuntime.has(event.code)
 
 const isPlain = (item: AgentItem) =>
   item.type === 'event' &&

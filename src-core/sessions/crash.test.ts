@@ -189,6 +189,7 @@ test('a cut turn is ended, what was shown of it kept, and the runtime told with 
     turnCut: true,
     openCalls: ['call-1'],
     storedRefs: ['uuid-1'],
+    told: [{ ref: 'uuid-1', text: 'used Bash: sleep 300' }],
     openDeliveries: [],
     costUsd: 0,
   })

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { BRANCH_MOVED, WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
+import { BRANCH_MOVED, RECORD_BEHIND, WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
 import { RequestId } from '../../src-shared/ids.ts'
 import { ParkStep } from '../../src-shared/parking.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
@@ -409,7 +409,7 @@ test('a request outlives its parking; allowing it brings the session back with a
   expect((await deliveries(agent, 2))[1]?.text).toContain('was allowed; it has not run yet')
 })
 
-test.each([BRANCH_MOVED, WORKSPACE_GONE])(
+test.each([BRANCH_MOVED, RECORD_BEHIND, WORKSPACE_GONE])(
   'what %s says is told with the next delivery, once it arrives',
   async (code) => {
     const core = await startTestCore({ agents: 1 })

@@ -5,6 +5,8 @@ import type { DeliveryId } from '../../src-shared/ids.ts'
 import { acpAgentOf } from '../../src-shared/runtimes.ts'
 import type { Settings } from '../../src-shared/settings.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
+import { toldEntries } from '../../src-shared/told-entries.ts'
+import { usableFiles } from '../decide/damaged-files.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
 import type { SessionFacts } from '../decide/session-draft.ts'
 import { argsFor } from '../decide/stages.ts'
@@ -113,6 +115,7 @@ function resumeFacts(
       ref === undefined ? [] : [ref],
     ),
     openDeliveries: openDeliveries(inputs),
+    told: toldEntries([...turnBefore, ...turnEvents]),
     costUsd: session.costUsd,
   }
 }

@@ -1,5 +1,6 @@
-import type { OpenDelivery } from '../../../src-shared/agent-wire.ts'
+import { type OpenDelivery, RECORD_BEHIND } from '../../../src-shared/agent-wire.ts'
 import { type DeliveryId, Instant } from '../../../src-shared/ids.ts'
+import type { ToldEntry } from '../../../src-shared/told-entries.ts'
 import { asCutTurn } from '../cut-turn.ts'
 import type { DriverSignal, Fate, Recovery, ResumeFacts } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
@@ -37,10 +38,12 @@ export async function readConversation(options: Options): Promise<Conversation> 
   /** The turn that was cut, where what came too late for it began another one. */
   let before: Segment | null = null
   let answered: string | null = null
+  const tail = new RecordTail(facts.told)
   const { unreadable } = await readRows(
     options.path,
     (row) => {
       if (row.isSidechain === true) return
+      tail.see(row)
       if (isPrompt(row)) {
         const delivery = open.get(row.uuid)
         if (delivery !== undefined) fates.set(delivery.id, 'delivered')
@@ -61,6 +64,7 @@ export async function readConversation(options: Options): Promise<Conversation> 
   const signals = [
     ...(before === null ? [] : recoverSegment(before, options)),
     ...recoverLast(last, open, fates, options),
+    ...behind(tail.missing, options),
   ]
   for (const { id } of open.values()) {
     if (!fates.has(id)) fates.set(id, unreadable > 0 ? 'unknown' : 'never')
@@ -70,6 +74,40 @@ export async function readConversation(options: Options): Promise<Conversation> 
     proof:
       last.prompt === null ? null : { uuid: answered ?? last.prompt, answered: answered !== null },
   }
+}
+
+/** Finds what the timeline tells after the last of it that the record holds: a kill loses the end of the record. */
+class RecordTail {
+  readonly #told: readonly ToldEntry[]
+  readonly #places: ReadonlyMap<string, number>
+  #last = -1
+
+  constructor(told: readonly ToldEntry[]) {
+    this.#told = told
+    this.#places = new Map(told.map(({ ref }, place) => [ref, place]))
+  }
+
+  see(row: TranscriptRow): void {
+    const blocks = typeof row.message.content === 'string' ? 1 : row.message.content.length
+    for (let index = 0; index < blocks; index += 1) {
+      const place = this.#places.get(refOf(row, index) ?? '')
+      if (place !== undefined && place > this.#last) this.#last = place
+    }
+  }
+
+  /** Empty where the record holds nothing of it: then it is of another conversation. */
+  get missing(): readonly ToldEntry[] {
+    return this.#last < 0 ? [] : this.#told.slice(this.#last + 1)
+  }
+}
+
+function behind(missing: readonly ToldEntry[], { cwd, mask, now }: Options): DriverSignal[] {
+  if (missing.length === 0) return []
+  const text = [
+    'Claude Code was ended before it had recorded the end of its last turn, so this is not in the conversation any more, and is told with the next message. Claude Code',
+    ...missing.map((entry) => `- ${entry.text}`),
+  ].join('\n')
+  return [new EntryMaker(cwd, mask).notice(now(), notice('warning', RECORD_BEHIND, text))]
 }
 
 function recoverLast(

@@ -75,6 +75,29 @@ describe('resuming a conversation of the real Claude Code', () => {
     expect(again.session.conversation).toBe(session.conversation)
     await again.session.stop()
 
+    // What the timeline tells and the record holds is not missed; what comes after it was not recorded any more.
+    const told = stored.map((ref) => ({ ref, text: `said: ${ref}` }))
+    const whole = await driver.resume(scene.spec, { ...facts, told }, scene.onSignal)
+    expect(whole.recovery.signals).toEqual([])
+    await whole.session.stop()
+    const more = { ...facts, told: [...told, { ref: 'never-recorded', text: 'said: Gone.' }] }
+    const behind = await driver.resume(scene.spec, more, scene.onSignal)
+    expect(behind.recovery.signals).toMatchObject([
+      {
+        type: 'event',
+        event: {
+          ...{ kind: 'notice', level: 'warning', code: 'record.behind' },
+          text: expect.stringMatching(/ended before it had recorded .*\n- said: Gone\.$/su),
+        },
+      },
+    ])
+    await behind.session.stop()
+    // Of another conversation nothing is missed.
+    const other = { ...facts, told: [{ ref: 'of-another', text: 'said: Elsewhere.' }] }
+    const elsewhere = await driver.resume(scene.spec, other, scene.onSignal)
+    expect(elsewhere.recovery.signals).toEqual([])
+    await elsewhere.session.stop()
+
     // The last three entries were lost with the agent.
     const lossy = { ...facts, storedRefs: stored.slice(0, -3) }
     const { session: resumed, recovery } = await driver.resume(scene.spec, lossy, scene.onSignal)

@@ -103,6 +103,7 @@ describe('what is left of a turn that was cut', () => {
   const facts = {
     ...{ conversation: 'c', openCalls: [], turn: 3 },
     storedRefs: ['m1'],
+    told: [],
     turnCut: true,
     openDeliveries: [],
   }

@@ -150,6 +150,7 @@ export class Scene {
       openDeliveries: [],
       openCalls: [],
       storedRefs: [],
+      told: [],
       turnCut: false,
       turn: 1,
       ...facts,
