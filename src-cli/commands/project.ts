@@ -97,7 +97,7 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
     .option('--env <name=value>', 'a variable for git, set-up and runtime, repeatable', assignment)
     .option(
       '--window <duration>',
-      'how long a session may wait for input, once Ballet parks waiting sessions: 90s, 10m, 2h, now, never',
+      'how long a session may wait for input before it parks: 90s, 10m, 2h, now, never',
       parsed(shape.window),
     )
     .option(
@@ -186,7 +186,7 @@ export function addProjectCommands(program: Command, run: CommandRunner): void {
     .option('--unset-env <name>', 'takes a variable away, repeatable', collected)
     .option(
       '--window <duration>',
-      'how long a session may wait for input, once Ballet parks waiting sessions: 90s, 10m, 2h, now, never',
+      'how long a session may wait for input before it parks: 90s, 10m, 2h, now, never',
       parsed(shape.window),
     )
     .option(

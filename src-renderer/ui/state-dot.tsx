@@ -63,15 +63,28 @@ const asksToBeAllowed = ({ state, openRequests }: Shown) => openRequests > 0 && 
 const asksQuestions = ({ state, openQuestions }: Shown) =>
   openQuestions > 0 && !isOver(state) && state !== 'working'
 
-export const sessionLook = (session: Shown): Look =>
-  asksToBeAllowed(session) ? 'ask' : ofSession[session.state]
+/** It holds its agent no longer than until everything is kept: its answer brings it back. */
+const isParked = (state: SessionState) => state === 'parking' || state === 'parked'
 
-/** The state in a word: that it asks is more than that its turn runs or that it waits. */
-export function sessionWord(session: Shown): string {
+export const sessionLook = (session: Shown): Look =>
+  asksToBeAllowed(session) && !isParked(session.state) ? 'ask' : ofSession[session.state]
+
+/** The state, and beside it that it asks; which alone is said where the turn runs or the session waits: it is more. */
+export function sessionBadges(session: Shown): readonly { look: Look; word: string }[] {
   const { state } = session
-  if (!asksToBeAllowed(session) && !asksQuestions(session)) return state
-  return state === 'working' || state === 'waiting' ? 'asks' : `${state}, asks`
+  const own = { look: sessionLook(session), word: state }
+  const mayBeAllowed = asksToBeAllowed(session)
+  if (!mayBeAllowed && !asksQuestions(session)) return [own]
+  const asks = { look: mayBeAllowed ? 'ask' : 'wait', word: 'asks' } as const
+  return state === 'working' || state === 'waiting' ? [asks] : [own, asks]
 }
+
+/** The same in one text. */
+export const sessionWord = (session: Shown): string =>
+  sessionBadges(session)
+    .map(({ word }) => word)
+    .join(', ')
+
 export const ticketLook = (status: TicketStatus): Look => ofTicket[status]
 
 type ShownAgent = Pick<Agent, 'state' | 'reason'>

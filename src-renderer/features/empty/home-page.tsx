@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react'
+import { useMemo, useRef, useState } from 'react'
 import type { Session } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { runCommand, startDemo } from '../../commands.ts'
@@ -11,8 +11,10 @@ import { showControls } from '../../text/controls.ts'
 import { Key } from '../../ui/key.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
-import { age, counted, money } from '../../ui/words.ts'
+import { age, counted, money, whole } from '../../ui/words.ts'
+import { useInbox } from '../inbox/items.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
+import { overviewGroups } from './groups.ts'
 
 function FirstStart() {
   const client = useClient()
@@ -67,38 +69,30 @@ function SessionRow({ session }: { session: Session }) {
         )}
       </span>
       <span className="pane-meta">
-        {sessionWord(session)} · {since} · {money(session.costUsd)}
+        {sessionWord(session)}
+        {session.openQuestions > 1 ? ` ${session.openQuestions} questions` : ''} · {since} ·{' '}
+        {money(session.costUsd)}
       </span>
     </button>
   )
 }
 
-const groups: { title: string; states: Session['state'][] }[] = [
-  { title: 'Waits for you', states: ['waiting', 'failed', 'parked'] },
-  { title: 'At work', states: ['working', 'starting', 'resuming'] },
-  { title: 'Waits for an agent', states: ['queued'] },
-]
 const SHOWN = 8
 
 function Overview() {
   const client = useClient()
   const sessions = useRecords((records) => records.sessions)
-  const sorted = [...sessions.values()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
-  const filled = groups
-    .map(({ title, states }) => ({
-      title,
-      found: sorted.filter((session) => states.includes(session.state)),
-    }))
-    .filter(({ found }) => found.length > 0)
+  const items = useInbox()
+  const groups = useMemo(() => overviewGroups(items, sessions), [items, sessions])
   return (
     <div className="page">
-      {filled.length === 0 ? (
+      {groups.length === 0 ? (
         <p className="dim">Nothing runs and nothing waits for you.</p>
       ) : (
-        filled.map(({ title, found }) => (
+        groups.map(({ title, count, sessions: found }) => (
           <section key={title}>
             <h3>
-              {title} <span className="faint">{found.length}</span>
+              {title} <span className="faint">{whole(count)}</span>
             </h3>
             <ul className="page-list">
               {found.slice(0, SHOWN).map((session) => (

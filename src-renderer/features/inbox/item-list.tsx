@@ -11,6 +11,19 @@ import { kindLook, kindWord } from './items.ts'
 
 const firstLine = (text: string) => (text.trim().split('\n', 1)[0] ?? '').slice(0, 300)
 
+/** The kind, which the mark shows too; beside it, instead of its word, until when its session is online. */
+function Kind({ item, isParked }: { item: InboxItem; isParked: boolean }) {
+  const word = kindWord[item.kind]
+  if (item.kind === 'assumption' || (item.parkAt === null && (!isParked || item.kind === 'failed')))
+    return word
+  return (
+    <>
+      <span className="unseen">{word}, </span>
+      {item.parkAt === null ? 'parked' : <ParksIn at={item.parkAt} />}
+    </>
+  )
+}
+
 const Row = memo(function Row({
   item,
   isCurrent,
@@ -44,14 +57,7 @@ const Row = memo(function Row({
             {item.ticket} · {session === undefined ? '' : showControls(session.title)}
           </span>
           <span className="inbox-kind">
-            {item.parkAt === null || item.kind === 'assumption' ? (
-              kindWord[item.kind]
-            ) : (
-              <>
-                <span className="unseen">{kindWord[item.kind]}, </span>
-                <ParksIn at={item.parkAt} />
-              </>
-            )}
+            <Kind item={item} isParked={session?.state === 'parked'} />
           </span>
         </span>
       </button>

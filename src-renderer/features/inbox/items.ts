@@ -50,6 +50,13 @@ export const inboxItems = (records: From): readonly InboxItem[] => inbox(records
 
 export const useInbox = (): readonly InboxItem[] => useRecords(inboxItems)
 
+/** Assumptions wait for nobody. */
+export const waitsForPerson = ({ kind }: InboxItem): boolean => kind !== 'assumption'
+
+/** How many of them are to be decided. */
+export const useWaiting = (): number =>
+  useRecords((records) => inboxItems(records).filter(waitsForPerson).length)
+
 /** What of it a view shows. */
 export function filtered(
   items: readonly InboxItem[],

@@ -8,7 +8,7 @@ import { copyText } from '../../sync/bridge.ts'
 import { useClient } from '../../sync/client.ts'
 import type { SessionTimeline } from '../../sync/timeline.ts'
 import { keyText } from '../../ui/key.tsx'
-import { StateDot, StateWord, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
+import { StateDot, StateWord, sessionBadges, sessionLook } from '../../ui/state-dot.tsx'
 import { age, elapsed } from '../../ui/words.ts'
 import { PaneHead } from '../shell/pane-head.tsx'
 import { timelineMarkdown } from '../timeline/as-markdown.ts'
@@ -150,16 +150,19 @@ export function SessionHead({
   onContinue: () => void
 }) {
   const split = useLayout((layout) => layout.panes.length > 1)
-  const look = sessionLook(session)
   const cost = useCost(session)
   return (
     <PaneHead
       pane={pane}
-      mark={<StateDot look={look} />}
+      mark={<StateDot look={sessionLook(session)} />}
       title={`${session.ticket} ${session.title}`}
       after={
         <>
-          <StateWord look={look}>{sessionWord(session)}</StateWord>
+          {sessionBadges(session).map(({ look, word }) => (
+            <StateWord key={word} look={look}>
+              {word}
+            </StateWord>
+          ))}
           <span className="pane-meta pane-time clip">
             <Time session={session} />
           </span>

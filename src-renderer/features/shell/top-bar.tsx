@@ -13,7 +13,7 @@ import {
   sessionLook,
   sessionWord,
 } from '../../ui/state-dot.tsx'
-import { age, agentNumber, elapsed, money } from '../../ui/words.ts'
+import { age, agentNumber, counted, elapsed, money } from '../../ui/words.ts'
 import { ParksIn } from '../session/parks-in.tsx'
 import { progressCount } from '../session/progress.tsx'
 
@@ -110,20 +110,23 @@ function Fleet() {
 
 function Today() {
   const now = useMinutes()
-  const cost = useRecords(({ sessions }) => {
+  const [begun, cost] = useRecords(({ sessions }) => {
     const today = new Date(now).toDateString()
+    let count = 0
     let sum = 0
     for (const { createdAt, costUsd } of sessions.values()) {
-      if (new Date(createdAt).toDateString() === today) sum += costUsd
+      if (new Date(createdAt).toDateString() !== today) continue
+      count += 1
+      sum += costUsd
     }
-    return money(sum)
-  })
+    return `${counted(count, 'session')}|${money(sum)}`
+  }).split('|')
   return (
     <span
       className="chip chip-plain"
-      title="Cost so far of all sessions that were begun today, whenever it arose"
+      title={`${begun} begun today, and what they have cost so far`}
     >
-      begun today <b>{cost}</b>
+      begun today: {begun} <b>{cost}</b>
     </span>
   )
 }

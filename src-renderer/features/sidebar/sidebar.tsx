@@ -8,7 +8,7 @@ import { showControls } from '../../text/controls.ts'
 import { isMod, keyText } from '../../ui/key.tsx'
 import { StateDot, sessionLook, sessionWord, ticketLook } from '../../ui/state-dot.tsx'
 import { age, whole } from '../../ui/words.ts'
-import { inboxItems } from '../inbox/items.ts'
+import { useWaiting } from '../inbox/items.ts'
 import { type Line, sidebarLines } from './list.ts'
 import { treeMove } from './tree-keys.ts'
 
@@ -89,10 +89,7 @@ function lineContent(line: Line) {
 
 /** Everything that waits for the person, with how much that is. */
 function Inbox({ on }: { on: boolean }) {
-  // Assumptions wait for nobody.
-  const count = useRecords((records) =>
-    inboxItems(records).reduce((sum, { kind }) => sum + (kind === 'assumption' ? 0 : 1), 0),
-  )
+  const count = useWaiting()
   return (
     <button
       type="button"
