@@ -3,7 +3,7 @@ import type { ProjectChange } from '../../../src-shared/contract.ts'
 import { parseDuration } from '../../../src-shared/duration.ts'
 import { NotificationKind, type PermissionMode, type Project } from '../../../src-shared/records.ts'
 import { RuntimeName } from '../../../src-shared/runtimes.ts'
-import { stagesChange, stagesOf, textOfStages, wrongStages } from './stage-drafts.ts'
+import { argumentsOf, stagesChange, stagesOf, textOfStages, wrongStages } from './stage-drafts.ts'
 
 /** What is typed into the form of a project; empty texts mean the default. */
 export type ProjectDraft = {
@@ -75,9 +75,6 @@ export function parseEnv(text: string): { env: Record<string, string> } | { wron
   }
   return { env }
 }
-
-/** One argument a line. */
-const argumentsOf = (text: string) => text.split('\n').filter((line) => line.trim() !== '')
 
 const sourcesOf = (text: string) => argumentsOf(text).map((line) => line.trim())
 

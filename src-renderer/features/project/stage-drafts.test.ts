@@ -13,18 +13,23 @@ const row = (stage: string, more = {}) => ({
   runtime: '' as const,
   model: '',
   skill: '',
+  args: '',
   ...more,
 })
 
 describe('the stages of a project’s form', () => {
-  it('come back as they were, also what the form does not show', () => {
+  it('come back as they were, also one without arguments', () => {
     const stages = {
       plan: { model: 'opus', skill: 'Only plan.' },
-      review: { runtime: 'codex' as const, runtimeArgs: ['--strict'] },
+      review: { runtime: 'codex' as const, runtimeArgs: ['--strict', '--log off'] },
+      ship: { runtimeArgs: [] },
     }
     expect(stagesOf(textOfStages(stages))).toEqual(stages)
     expect(textOfStages({})).toBe('')
     expect(stageDrafts('')).toEqual([])
+    expect(stageDrafts(textOfStages(stages))[1]?.args).toBe('--strict\n--log off')
+    const typed = stagesText([row('ship', { args: '--fast\n\n', hasNone: true })])
+    expect(stagesOf(typed)).toEqual({ ship: { runtimeArgs: ['--fast'] } })
   })
 
   it('need names that are names, each once', () => {

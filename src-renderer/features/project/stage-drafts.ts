@@ -2,14 +2,21 @@ import '../../sync/without-jit.ts'
 import { Stage, type StageSettings } from '../../../src-shared/records.ts'
 import type { RuntimeName } from '../../../src-shared/runtimes.ts'
 
-/** A stage as it is typed; empty means: as the project is. `args` are kept and not shown. */
+/** A stage as it is typed; empty means: as the project is. */
 export type StageDraft = {
   stage: string
   runtime: RuntimeName | ''
   model: string
   skill: string
-  args?: readonly string[]
+  /** One a line. */
+  args: string
+  /** With no lines: it has no arguments, also where the project has some. */
+  hasNone?: true
 }
+
+/** One argument a line. */
+export const argumentsOf = (text: string): string[] =>
+  text.split('\n').filter((line) => line.trim() !== '')
 
 type Stages = Readonly<Record<string, StageSettings>>
 
@@ -26,7 +33,8 @@ export function textOfStages(stages: Stages): string {
       runtime: runtime ?? '',
       model: model ?? '',
       skill: skill ?? '',
-      ...(runtimeArgs === undefined ? {} : { args: runtimeArgs }),
+      args: runtimeArgs?.join('\n') ?? '',
+      ...(runtimeArgs?.length === 0 ? { hasNone: true } : {}),
     })),
   )
 }
@@ -49,13 +57,15 @@ export function wrongStages(text: string): string | undefined {
 
 export function stagesOf(text: string): Record<string, StageSettings> {
   return Object.fromEntries(
-    stageDrafts(text).map(({ stage, runtime, model, skill, args }) => [
+    stageDrafts(text).map(({ stage, runtime, model, skill, args, hasNone }) => [
       stage.trim(),
       {
         ...(runtime === '' ? {} : { runtime }),
         ...(model.trim() === '' ? {} : { model: model.trim() }),
         ...(skill.trim() === '' ? {} : { skill: skill.trim() }),
-        ...(args === undefined ? {} : { runtimeArgs: [...args] }),
+        ...(argumentsOf(args).length > 0 || hasNone === true
+          ? { runtimeArgs: argumentsOf(args) }
+          : {}),
       },
     ]),
   )

@@ -81,6 +81,20 @@ export function StageFields({
                   value={each.skill}
                   onChange={({ target }) => set(at, { skill: target.value })}
                 />
+                <textarea
+                  className="field mono stage-args"
+                  aria-label={`Arguments of ${named}`}
+                  placeholder={
+                    each.runtime === ''
+                      ? 'the project’s arguments, else one a line'
+                      : 'arguments, one a line'
+                  }
+                  rows={1}
+                  value={each.args}
+                  autoComplete="off"
+                  spellCheck={false}
+                  onChange={({ target }) => set(at, { args: target.value })}
+                />
               </li>
             )
           })}
@@ -91,7 +105,9 @@ export function StageFields({
         type="button"
         className="btn"
         onClick={() =>
-          onChange(stagesText([...stages, { stage: '', runtime: '', model: '', skill: '' }]))
+          onChange(
+            stagesText([...stages, { stage: '', runtime: '', model: '', skill: '', args: '' }]),
+          )
         }
       >
         Add a stage
