@@ -5,9 +5,11 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readRuntime } from './ground/electron-runtime.mjs'
 import { describeError, GroundError } from './ground/errors.mjs'
+import { withoutNpmFolders } from './ground/npm-path.mjs'
 import { placesOf } from './ground/places.mjs'
 import { createReport } from './ground/progress.mjs'
 import { endChildrenOnSignals, SIGNAL_EXIT_CODES, watchParent } from './ground/run.mjs'
+import { sortLines } from './ground/system-lines.mjs'
 import { setUp } from './setup.mjs'
 
 const USAGE = `Usage: npm start [-- [--demo] [--data DIR] [-- SWITCH…]]
@@ -49,6 +51,15 @@ export function readStartArguments(args) {
 }
 
 /**
+ * @typedef {object} LaunchPlan
+ * @property {string} program
+ * @property {string[]} args
+ * @property {NodeJS.ProcessEnv} env
+ * @property {boolean} showsAll also what Chromium says about the system
+ * @property {string[]} notes said before it
+ */
+
+/**
  * What to launch, given the surroundings.
  *
  * @param {object} surroundings
@@ -58,7 +69,7 @@ export function readStartArguments(args) {
  * @param {NodeJS.ProcessEnv} surroundings.env
  * @param {NodeJS.Platform} [surroundings.platform]
  * @param {number | undefined} [surroundings.uid]
- * @returns {{ program: string, args: string[], notes: string[] }} `notes` are said before it
+ * @returns {LaunchPlan}
  */
 export function launchPlan({
   root,
@@ -73,6 +84,9 @@ export function launchPlan({
     return {
       program: process.execPath,
       args: [join(root, 'bin', 'ballet.mjs'), 'demo', ...data],
+      // The demo alone runs there, and with the Claude Code of this clone, which npm put first.
+      env,
+      showsAll: true,
       notes: [
         'There is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set), so no window can open.',
         'The demo ticket runs in the headless host instead; its timeline follows.',
@@ -87,6 +101,8 @@ export function launchPlan({
       'Run npm run setup and read what it says about the runtime.',
     )
   }
+  // A terminal of an editor that is itself an Electron program carries it, and Electron would be Node.
+  const { ELECTRON_RUN_AS_NODE: _, ...withoutNodeMode } = env
   const asRoot = platform === 'linux' && uid === 0
   return {
     program: electron,
@@ -97,6 +113,8 @@ export function launchPlan({
       ...(asked.demo ? ['--demo'] : []),
       ...data,
     ],
+    env: withoutNpmFolders(withoutNodeMode, root),
+    showsAll: asked.switches.some((each) => WANTS_LOG.test(each)),
     notes: asRoot
       ? ['Running as root: Chromium’s sandbox refuses to, so the window runs without it.']
       : [],
@@ -105,38 +123,44 @@ export function launchPlan({
 
 /** How long output is still read after the application ended. */
 const LATE_OUTPUT_MS = 500
-/** What Chromium says about a system without D-Bus, which Ballet does without. */
-const NOISE = /:ERROR:bus\.cc\(/
-/** What it says when its display went before it, as with xvfb-run, which the same Ctrl-C ends. */
+/** Switches of a person who wants to read what Chromium says. */
+const WANTS_LOG = /^--(enable-logging|log-level|v|vmodule)(=|$)/
+/** What Chromium says when its display went before it, as with xvfb-run, which the same Ctrl-C ends. */
 const LOST_DISPLAY = /:FATAL:|:ERROR:connection\.cc\(/
 
 /**
  * Runs the program with this terminal, hands signals on, and ends as it ends.
  *
- * @param {string} program
- * @param {readonly string[]} args
- * @param {string} root
+ * @param {Omit<LaunchPlan, 'notes'>} plan
+ * @param {{ cwd: string, log: string }} place `log` is the file for what Chromium says about the system
  * @returns {Promise<number>} the exit code
  */
-export function launch(program, args, root) {
-  // A terminal of an editor that is itself an Electron program carries it, and Electron would be Node.
-  const { ELECTRON_RUN_AS_NODE: _, ...env } = process.env
+export function launch({ program, args, env, showsAll }, { cwd, log }) {
+  const show = (/** @type {string} */ line) => process.stderr.write(`${line}\n`)
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd: root, env, stdio: ['inherit', 'inherit', 'pipe'] })
+    const child = spawn(program, args, { cwd, env, stdio: ['inherit', 'inherit', 'pipe'] })
+    let isEnding = false
     let isInterrupted = false
     let hasLostDisplay = false
+    const lines = sortLines(log, show)
     createInterface({ input: child.stderr }).on('line', (line) => {
       if (isInterrupted && LOST_DISPLAY.test(line)) hasLostDisplay = true
-      else if (!NOISE.test(line)) process.stderr.write(`${line}\n`)
+      else if (showsAll) show(line)
+      else lines.take(line)
     })
-    process.on('SIGTERM', () => child.kill('SIGTERM'))
-    process.on('SIGHUP', () => child.kill('SIGHUP'))
+    const end = (/** @type {NodeJS.Signals} */ signal) => {
+      isEnding = true
+      child.kill(signal)
+    }
+    process.on('SIGTERM', () => end('SIGTERM'))
+    process.on('SIGHUP', () => end('SIGHUP'))
     process.on('SIGINT', () => {
+      isEnding = true
       isInterrupted = true
       // A terminal sends it to both; a second one would cut the drain short.
       if (!process.stdin.isTTY) child.kill('SIGINT')
     })
-    watchParent(() => child.kill('SIGTERM'))
+    watchParent(() => end('SIGTERM'))
     child.on('error', reject)
     child.on('close', (code, signal) => {
       if (hasLostDisplay) {
@@ -144,6 +168,7 @@ export function launch(program, args, root) {
         resolve(SIGNAL_EXIT_CODES.SIGINT)
         return
       }
+      if (code !== 0 && !isEnding) lines.tellReason()
       const bySignal = SIGNAL_EXIT_CODES[/** @type {keyof typeof SIGNAL_EXIT_CODES} */ (signal)]
       resolve(code ?? bySignal ?? 1)
     })
@@ -179,7 +204,8 @@ async function start(asked) {
       env: process.env,
     })
     for (const note of plan.notes) report.line(note)
-    return await launch(plan.program, plan.args, places.root)
+    const log = join(places.state, 'chromium.log')
+    return await launch(plan, { cwd: places.root, log })
   } catch (error) {
     report.line(describeError(error))
     return 1

@@ -1,30 +1,84 @@
+import { lstat, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { GroundError } from './errors.mjs'
 import { readIfThere, readJson, sha256, writeJson } from './files.mjs'
 import { mustRun } from './run.mjs'
 
 const NPM_LIMIT_MS = 20 * 60_000
+const SCRIPT_LIMIT_MS = 5 * 60_000
 
 /**
- * `npm ci`, where what is in node_modules is not what package-lock.json says.
+ * The packages that need their own script after their files are there, which puts their program in place, and the
+ * script. No other package's script runs: npm would also compile better-sqlite3, which has a step of its own.
+ *
+ * @type {Readonly<Record<string, string>>}
+ */
+export const INSTALL_SCRIPTS = {
+  '@anthropic-ai/claude-code': 'install.cjs',
+  'claude-code-oldest': 'install.cjs',
+  'opencode-ai': 'postinstall.mjs',
+}
+
+/**
+ * `npm ci` without the scripts of packages, where what is in node_modules is not what package-lock.json says, and then
+ * those scripts that are needed.
  *
  * @param {string} root the folder of the lock file
  * @param {import('./progress.mjs').Step} step
  * @param {import('./lock.mjs').Lock} [lock]
  * @returns {Promise<string | { skipped: string }>}
+ * @throws {GroundError} NODE_MODULES_IS_A_LINK, NPM_CI_FAILED, INSTALL_SCRIPT_FAILED
  */
 export async function ensureDependencies(root, step, lock) {
-  const stamp = join(root, 'node_modules', '.ballet-setup.json')
-  const wanted = await lockHash(root)
+  const modules = join(root, 'node_modules')
+  await refuseLink(modules)
+  const stamp = join(modules, '.ballet-setup.json')
+  const wanted = { lock: await lockHash(root), scripts: INSTALL_SCRIPTS }
   const done = await readJson(stamp)
-  if (done?.lock === wanted) return { skipped: 'as the lock file says' }
+  if (JSON.stringify(done) === JSON.stringify(wanted)) return { skipped: 'as the lock file says' }
   if (await isInstalledAsLocked(root)) {
-    await writeJson(stamp, { lock: wanted })
+    // Somebody ran npm by hand, or was interrupted right after it.
+    await runInstallScripts(root, step, lock)
+    await writeJson(stamp, wanted)
     return { skipped: 'as the lock file says' }
   }
 
+  // npm removes these among all else, in any order: cut off there, they would tell of what is gone.
+  for (const note of [stamp, join(modules, '.package-lock.json')]) await rm(note, { force: true })
+  await installLocked(root, step, lock)
+  await runInstallScripts(root, step, lock)
+  await writeJson(stamp, wanted)
+  const installed = await readJson(join(modules, '.package-lock.json'))
+  return `${Object.keys(installed?.packages ?? {}).length} packages`
+}
+
+/**
+ * `npm ci` empties the folder, and through a link another clone's.
+ * @param {string} modules
+ */
+async function refuseLink(modules) {
+  const found = await lstat(modules).catch((/** @type {NodeJS.ErrnoException} */ error) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (!found?.isSymbolicLink()) return
+  throw new GroundError(
+    'NODE_MODULES_IS_A_LINK',
+    `${modules} is a symbolic link, and installing would empty the folder that it leads to.`,
+    `Remove the link (rm ${modules}) and run the command again; nothing was changed.`,
+  )
+}
+
+/**
+ * @param {string} root
+ * @param {import('./progress.mjs').Step} step
+ * @param {import('./lock.mjs').Lock} [lock]
+ */
+async function installLocked(root, step, lock) {
   const total = await countPackages(root)
   let packages = 0
-  await mustRun('npm', ['ci', '--no-audit', '--no-fund', '--loglevel', 'http'], {
+  const quiet = ['--no-audit', '--no-fund', '--loglevel', 'http']
+  await mustRun('npm', ['ci', '--ignore-scripts', ...quiet], {
     cwd: root,
     limitMs: NPM_LIMIT_MS,
     ...(lock ? { lock } : {}),
@@ -40,9 +94,29 @@ export async function ensureDependencies(root, step, lock) {
       hint: 'Check the connection to the npm registry and the output above, then run the command again.',
     },
   })
-  await writeJson(stamp, { lock: wanted })
-  const installed = await readJson(join(root, 'node_modules', '.package-lock.json'))
-  return `${Object.keys(installed?.packages ?? {}).length} packages`
+}
+
+/**
+ * @param {string} root
+ * @param {import('./progress.mjs').Step} step
+ * @param {import('./lock.mjs').Lock} [lock]
+ */
+async function runInstallScripts(root, step, lock) {
+  const locked = await readJson(join(root, 'package-lock.json'))
+  for (const [name, script] of Object.entries(INSTALL_SCRIPTS)) {
+    if (locked?.packages?.[`node_modules/${name}`] === undefined) continue
+    step.detail(`putting ${name} in place`)
+    await mustRun(process.execPath, [script], {
+      cwd: join(root, 'node_modules', name),
+      limitMs: SCRIPT_LIMIT_MS,
+      ...(lock ? { lock } : {}),
+      failure: {
+        code: 'INSTALL_SCRIPT_FAILED',
+        message: `${name} could not put its program in place with ${script}.`,
+        hint: `Check the free space on the disk and the output above; if it stays so, remove ${join(root, 'node_modules')} and run the command again.`,
+      },
+    })
+  }
 }
 
 /**

@@ -21,6 +21,7 @@ const CXXFLAGS = '-UNAPI_VERSION -DNAPI_EXPERIMENTAL -DNODE_API_EXPERIMENTAL_NO_
 // Raised when the flags change.
 const RECIPE = 1
 const COMPILE_LIMIT_MS = 15 * 60_000
+const HEADERS_LIMIT_MS = 3 * 60_000
 const LOAD_LIMIT_MS = 60_000
 
 const BINARY = 'better_sqlite3.node'
@@ -168,6 +169,7 @@ async function compile(folder, work, step, lock) {
   })
   const nodeGyp = join(folder, '..', 'node-gyp', 'bin', 'node-gyp.js')
   const headers = await headersFolder()
+  if (headers === undefined) await downloadHeaders(nodeGyp, step, lock)
   await mustRun(
     process.execPath,
     [
@@ -193,12 +195,53 @@ async function compile(folder, work, step, lock) {
   )
 }
 
-/** Node's headers, where they are on the disk already; node-gyp downloads them otherwise. */
-async function headersFolder() {
-  const configured = await run('npm', ['config', 'get', 'nodedir'], { limitMs: 30_000 })
-  const beside = join(dirname(process.execPath), '..')
-  const candidates = [configured.stdout.trim(), beside]
-  return candidates.find((folder) => existsSync(join(folder, 'include/node/node_api.h')))
+/**
+ * Node's headers, where they are on the disk already: those of the Node that runs, then those that npm was told of.
+ *
+ * @param {string} [program] Node's
+ * @param {() => Promise<string>} [configured]
+ * @returns {Promise<string | undefined>} the folder with `include/node` in it
+ */
+export async function headersFolder(program = process.execPath, configured = npmNodedir) {
+  const hasHeaders = (/** @type {string} */ folder) =>
+    existsSync(join(folder, 'include', 'node', 'node_api.h'))
+  const beside = join(dirname(program), '..')
+  if (hasHeaders(beside)) return beside
+  const told = await configured()
+  return hasHeaders(told) ? told : undefined
+}
+
+async function npmNodedir() {
+  const { stdout } = await run('npm', ['config', 'get', 'nodedir'], { limitMs: 30_000 })
+  return stdout.trim()
+}
+
+/**
+ * Lets node-gyp fetch the headers of this Node into its own cache, where it does not have them.
+ *
+ * @param {string} nodeGyp
+ * @param {import('./progress.mjs').Step} step
+ * @param {import('./lock.mjs').Lock} [lock]
+ * @throws {GroundError} HEADERS_UNREACHABLE
+ */
+export async function downloadHeaders(nodeGyp, step, lock) {
+  step.detail('downloading the headers of Node')
+  const failure = {
+    code: 'HEADERS_UNREACHABLE',
+    message: `better-sqlite3 has to be compiled for Node ${process.version}, and the headers of Node are neither beside it nor to be downloaded from ${process.env.NODEJS_ORG_MIRROR ?? 'nodejs.org'}.`,
+    hint: `Use a Node that brings its headers (those of nodejs.org and of nvm do; on Debian install libnode-dev), or name a folder with include/node in it (npm config set nodedir FOLDER), or a mirror (NODEJS_ORG_MIRROR=https://…), and run the command again.`,
+  }
+  try {
+    await mustRun(process.execPath, [nodeGyp, 'install', '--ensure'], {
+      limitMs: HEADERS_LIMIT_MS,
+      ...(lock ? { lock } : {}),
+      failure,
+    })
+  } catch (error) {
+    // A network that swallows what is sent lets it wait for ever.
+    if (!(error instanceof GroundError) || error.code !== 'PROGRAM_TOO_SLOW') throw error
+    throw new GroundError(failure.code, failure.message, failure.hint, error)
+  }
 }
 
 /**

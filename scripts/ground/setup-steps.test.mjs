@@ -1,11 +1,24 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { isSource, sourcesHash } from './build.mjs'
-import { countPackages, ensureDependencies, isInstalledAsLocked } from './dependencies.mjs'
-import { prebuiltRuns } from './native-sqlite.mjs'
-import { placesOf } from './places.mjs'
+import {
+  countPackages,
+  ensureDependencies,
+  INSTALL_SCRIPTS,
+  isInstalledAsLocked,
+} from './dependencies.mjs'
+import { downloadHeaders, headersFolder, prebuiltRuns } from './native-sqlite.mjs'
+import { placesOf, ROOT } from './places.mjs'
 import { createReport, formatElapsed, formatShare } from './progress.mjs'
 import { missingPackages } from './system-packages.mjs'
 
@@ -68,10 +81,90 @@ describe('dependencies', () => {
     expect(await countPackages(root, { platform: 'darwin', arch: 'arm64' })).toBe(2)
   })
 
+  const step = { detail: () => {}, progress: () => {} }
+
   it('are left alone where somebody installed them by hand', async () => {
-    const step = { detail: () => {}, progress: () => {} }
     expect(await ensureDependencies(root, step)).toEqual({ skipped: 'as the lock file says' })
     expect(readFileSync(join(root, 'node_modules/.ballet-setup.json'), 'utf8')).toMatch(/"lock"/)
+  })
+
+  it('have the scripts that are needed run, also where they were installed without', async () => {
+    const name = 'opencode-ai'
+    const packages = { 'node_modules/a': a, [`node_modules/${name}`]: a }
+    write('package-lock.json', { packages: { '': {}, ...packages } })
+    write('node_modules/.package-lock.json', { packages })
+    const script = `node_modules/${name}/${INSTALL_SCRIPTS[name]}`
+    write(script, "import { writeFileSync } from 'node:fs'; writeFileSync('program', '')")
+    await ensureDependencies(root, step)
+    expect(existsSync(join(root, 'node_modules', name, 'program'))).toBe(true)
+
+    rmSync(join(root, 'node_modules', name, 'program'))
+    await ensureDependencies(root, step)
+    expect(existsSync(join(root, 'node_modules', name, 'program'))).toBe(false)
+  })
+
+  it('are not noted as done when such a script fails', async () => {
+    const packages = { 'node_modules/opencode-ai': a }
+    write('package-lock.json', { packages: { '': {}, ...packages } })
+    write('node_modules/.package-lock.json', { packages })
+    const failure = {
+      code: 'INSTALL_SCRIPT_FAILED',
+      message: expect.stringContaining('opencode-ai'),
+    }
+    mkdirSync(join(root, 'node_modules/opencode-ai'), { recursive: true })
+    for (const _ of ['once', 'again']) {
+      await expect(ensureDependencies(root, step)).rejects.toMatchObject(failure)
+    }
+  })
+
+  it('are refused in a folder that is a link, before anything is removed', async () => {
+    rmSync(join(root, 'node_modules'), { recursive: true })
+    write('other/kept', '')
+    symlinkSync(join(root, 'other'), join(root, 'node_modules'))
+    await expect(ensureDependencies(root, step)).rejects.toMatchObject({
+      code: 'NODE_MODULES_IS_A_LINK',
+      message: expect.stringContaining(join(root, 'node_modules')),
+      hint: expect.stringContaining('Remove the link'),
+    })
+    expect(existsSync(join(root, 'other/kept'))).toBe(true)
+  })
+
+  it.each(['.', 'e2e/runtimes'])(
+    'have no other package in %s with a script of its own',
+    (folder) => {
+      const lock = JSON.parse(readFileSync(join(ROOT, folder, 'package-lock.json'), 'utf8'))
+      const { allowScripts } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
+      const withScript = Object.entries(lock.packages).filter(([, each]) => each.hasInstallScript)
+      for (const [path, { name = path.replace('node_modules/', '') }] of withScript) {
+        expect(Object.keys(INSTALL_SCRIPTS)).toContain(path.replace('node_modules/', ''))
+        // For a person who runs npm by hand.
+        expect(allowScripts).toMatchObject({ [name]: true })
+      }
+    },
+  )
+})
+
+describe('the headers of Node', () => {
+  const configured = async () => join(root, 'configured')
+  const program = join(process.platform === 'win32' ? 'node' : 'bin', 'node')
+
+  it('are those beside the Node that runs, then those that npm was told of', async () => {
+    const node = join(root, 'node', program)
+    expect(await headersFolder(node, configured)).toBeUndefined()
+    write('configured/include/node/node_api.h', '')
+    expect(await headersFolder(node, configured)).toBe(join(root, 'configured'))
+    write('node/include/node/node_api.h', '')
+    expect(await headersFolder(node, configured)).toBe(join(root, 'node'))
+  })
+
+  it('are said to be missing where they cannot be downloaded', async () => {
+    write('node-gyp.js', "console.error('gyp ERR! ENOTFOUND nodejs.org'); process.exit(1)")
+    const step = { detail: () => {}, progress: () => {} }
+    await expect(downloadHeaders(join(root, 'node-gyp.js'), step)).rejects.toMatchObject({
+      code: 'HEADERS_UNREACHABLE',
+      message: expect.stringMatching(/better-sqlite3[\s\S]*ENOTFOUND/),
+      hint: expect.stringContaining('npm config set nodedir'),
+    })
   })
 })
 
