@@ -2,7 +2,12 @@ import { type FormEvent, useState } from 'react'
 import type { Session } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import type { RuntimeName } from '../../../src-shared/runtimes.ts'
-import { runtimeTitle, useRuntimeReports } from '../../stores/runtime-reports.ts'
+import {
+  runtimeNames,
+  runtimeTitle,
+  useAcpAgents,
+  useRuntimeReports,
+} from '../../stores/runtime-reports.ts'
 import { useClient } from '../../sync/client.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Key } from '../../ui/key.tsx'
@@ -10,16 +15,26 @@ import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { newCommand } from '../composer/steer.ts'
 import { RuntimeSelect, RuntimeState } from '../project/runtime-field.tsx'
 import { attempt } from './actions.ts'
+import { suggestedRuntime } from './suggested-runtime.ts'
+
+type Choice = { runtime: RuntimeName; model: string }
 
 /** Moves a session to another runtime or model, once the person knows what that means. */
 export function ContinueDialog({ session, onClose }: { session: Session; onClose: () => void }) {
   const client = useClient()
-  const { reports } = useRuntimeReports(client)
-  const [runtime, setRuntime] = useState<RuntimeName>(session.runtime)
-  const [model, setModel] = useState(session.model ?? '')
+  const { reports, busy: isLooking } = useRuntimeReports(client)
+  const suggested = suggestedRuntime(session.runtime, runtimeNames(useAcpAgents()), reports)
+  const [chosen, setChosen] = useState<Choice | null>(null)
   const [busy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
-  const isSame = runtime === session.runtime && model.trim() === (session.model ?? '')
+  const ownModel = session.model ?? ''
+  // A model is one of its runtime.
+  const choiceOf = (runtime: RuntimeName): Choice => ({
+    runtime,
+    model: runtime === session.runtime ? ownModel : '',
+  })
+  const { runtime, model } = chosen ?? choiceOf(suggested ?? session.runtime)
+  const isSame = runtime === session.runtime && model.trim() === ownModel
   const run = async (event: FormEvent) => {
     event.preventDefault()
     if (busy || isSame) return
@@ -49,9 +64,7 @@ export function ContinueDialog({ session, onClose }: { session: Session; onClose
               value={runtime}
               onChange={(chosen) => {
                 if (chosen === '') return
-                setRuntime(chosen)
-                // A model is one of its runtime.
-                setModel(chosen === session.runtime ? (session.model ?? '') : '')
+                setChosen(choiceOf(chosen))
                 setRefusal(null)
               }}
             />
@@ -69,7 +82,7 @@ export function ContinueDialog({ session, onClose }: { session: Session; onClose
               placeholder="as the project says, else its own choice"
               autoComplete="off"
               spellCheck={false}
-              onChange={({ target }) => setModel(target.value)}
+              onChange={({ target }) => setChosen({ runtime, model: target.value })}
             />
           </div>
         </div>
@@ -87,8 +100,17 @@ export function ContinueDialog({ session, onClose }: { session: Session; onClose
           <button type="button" className="btn" onClick={onClose}>
             Cancel <Key keys="Escape" />
           </button>
-          {isSame ? <span className="faint">Choose another runtime or model.</span> : null}
         </div>
+        {isSame ? (
+          <p className="form-help" role="status">
+            {isLooking && suggested === null
+              ? 'Looking at this machine…'
+              : `It runs with ${runtimeTitle(runtime)}${ownModel === '' ? '' : ` and ${ownModel}`} already: choose another runtime, or another model.`}
+            {!isLooking && suggested === null
+              ? ' No other runtime is installed and logged in here.'
+              : ''}
+          </p>
+        ) : null}
       </form>
     </Dialog>
   )
