@@ -104,6 +104,8 @@ export const SessionSpec = z.object({
       openCalls: z.array(z.string()),
       /** `ref` of each stored event of the last turn. */
       storedRefs: z.array(z.string()),
+      /** What the timeline has of the last two turns, for a runtime that did not record their end. */
+      told: z.array(ToldEntry),
       openDeliveries: z.array(OpenDelivery),
       /** What earlier leases spent, since a runtime may count from 0 again. */
       costUsd: z.number().min(0),
@@ -111,8 +113,6 @@ export const SessionSpec = z.object({
     .nullable(),
 })
 export type SessionSpec = z.infer<typeof SessionSpec>
-      /** What the timeline has of the last two turns, for a runtime that did not record their end. */
-      told: z.array(ToldEntry),
 
 /** One user message for the runtime, made of one or more queued inputs in their order. */
 export const Delivery = z.object({
@@ -290,6 +290,9 @@ export const BRANCH_MOVED = 'branch.moved'
 /** Code of the notice that a workspace was removed by something else than Ballet, for the agent too. */
 export const WORKSPACE_GONE = 'workspace.gone'
 
+/** Code of the notice that a runtime did not record the end of its last turn, with what that was, for the agent too. */
+export const RECORD_BEHIND = 'record.behind'
+
 /** Agent to Core. */
 export const FromAgent = z.discriminatedUnion('type', [
   z.object({
@@ -305,12 +308,6 @@ export const FromAgent = z.discriminatedUnion('type', [
     /** The runtime's own process first, then its descendants. */
     runtime: z.array(ProcessIdentity),
     memoryBytes: z.int().min(0),
-/** Code of the notice that a workspace was restored without kept files that are damaged, for the agent too. */
-export const RESUMED_WITHOUT = 'resume.without'
-
-/** Code of the notice that a runtime did not record the end of its last turn, with what that was, for the agent too. */
-export const RECORD_BEHIND = 'record.behind'
-
     runtimeMemoryBytes: z.int().min(0),
     cpuPercent: z.number().min(0),
   }),

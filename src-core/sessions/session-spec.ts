@@ -6,7 +6,6 @@ import { acpAgentOf } from '../../src-shared/runtimes.ts'
 import type { Settings } from '../../src-shared/settings.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import { toldEntries } from '../../src-shared/told-entries.ts'
-import { usableFiles } from '../decide/damaged-files.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
 import type { SessionFacts } from '../decide/session-draft.ts'
 import { argsFor } from '../decide/stages.ts'
@@ -114,8 +113,8 @@ function resumeFacts(
     storedRefs: [...turnBefore, ...turnEvents].flatMap(({ ref }) =>
       ref === undefined ? [] : [ref],
     ),
-    openDeliveries: openDeliveries(inputs),
     told: toldEntries([...turnBefore, ...turnEvents]),
+    openDeliveries: openDeliveries(inputs),
     costUsd: session.costUsd,
   }
 }
