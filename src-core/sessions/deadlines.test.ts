@@ -180,6 +180,43 @@ test('so does one whose monotonic clock goes on while it sleeps', async () => {
   await told(agent)
 })
 
+test('what others do meanwhile moves no deadline', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  await core.client.sessions.edit({ ref: ticket.key, window: '3m' })
+  for (let second = 0; second < 180; second += 5) {
+    expect(isTold(agent)).toBe(false)
+    await pass(core, 5_000)
+    await core.client.tickets.edit({ ref: ticket.key, title: `After ${second} s` })
+  }
+  await told(agent)
+})
+
+test('a window that is made shorter counts at once', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  await pass(core, 10_000)
+  await core.client.sessions.edit({ ref: ticket.key, window: '30s' })
+  expect(await minutesLeft(core, ticket.key)).toBe(0.5)
+  await pass(core, 29_000)
+  expect(isTold(agent)).toBe(false)
+  await pass(core, 2_000)
+  await told(agent)
+})
+
+test('a short window is no smaller a chance: a machine that slept gives it anew', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  await core.client.sessions.edit({ ref: ticket.key, window: '8s' })
+  await pass(core, 1_000)
+  core.clock.sleep(60_000)
+  await pass(core, 1_000)
+  expect(isTold(agent)).toBe(false)
+  expect(await minutesLeft(core, ticket.key)).toBeGreaterThan(0)
+  for (let second = 0; second < 9; second += 1) await pass(core, 1_000)
+  await told(agent)
+})
+
 test('a clock that is set neither parks early nor keeps a session for ever', async () => {
   const DAY = 24 * 60 * MINUTE
   for (const jump of [DAY, -DAY]) {

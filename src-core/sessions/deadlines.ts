@@ -10,8 +10,14 @@ import type { SessionRow } from '../storage/rows.ts'
 import type { LiveIndex } from './live-index.ts'
 import { loadFacts } from './session-facts.ts'
 
-/** A timer that is later than this, and a clock that differs by more from what it should be, are no accidents. */
+/** A clock that differs by more from what it should be was set. */
 const JUMP_MS = 10_000
+
+/** The timer of a machine that is awake is late by no more than this. */
+const LATE_MS = 2_000
+
+/** In so many looks at least a machine that is awake has counted what a session's people must have had. */
+const LOOKS = 4
 
 /** A deadline as this run of the host knows it; all in milliseconds. */
 type Entry = {
@@ -23,6 +29,8 @@ type Entry = {
   countedTo: number
   /** No session parks that was awake for less: its people had no chance. */
   chance: number
+  /** Where it was moved to from here: no other wait than before. */
+  movedTo: Instant | null
   busy: boolean
 }
 
@@ -83,13 +91,15 @@ export class Deadlines {
     }
     if (known?.parkAt === parkAt) return
     const { clock } = this.#ports
-    const left = Date.parse(parkAt) - this.#wallNow()
+    const left = Math.max(0, Date.parse(parkAt) - this.#wallNow())
+    const chance = known?.chance ?? ATTEND_MS
     this.#entries.set(id, {
       parkAt,
       due: clock.sinceBoot() + left,
       awake: known?.awake ?? 0,
       countedTo: known?.countedTo ?? clock.monotonic(),
-      chance: known?.chance ?? Math.min(ATTEND_MS, Math.max(0, left)),
+      chance: known?.movedTo === parkAt ? chance : Math.min(chance, left),
+      movedTo: null,
       busy: false,
     })
   }
@@ -109,9 +119,10 @@ export class Deadlines {
     this.#cancel?.()
     this.#cancel = null
     if (this.#stopped || this.#entries.size === 0) return
+    for (const entry of this.#entries.values()) this.#count(entry)
     const now = this.#ports.clock.sinceBoot()
-    const waits = [...this.#entries.values()].map(({ due, busy }) =>
-      busy ? RETRY_MS : Math.max(0, due - now),
+    const waits = [...this.#entries.values()].map(({ due, chance, busy }) =>
+      busy ? RETRY_MS : Math.min(Math.max(0, due - now), Math.max(RETRY_MS, chance / LOOKS)),
     )
     this.#planned = Math.min(DEADLINE_TICK_MS, ...waits)
     this.#cancel = this.#ports.clock.after(this.#planned, () => this.#tick())
@@ -136,7 +147,7 @@ export class Deadlines {
   /** On some systems the monotonic clock goes on while the machine sleeps; its timers do not. */
   #count(entry: Entry): void {
     const now = this.#ports.clock.monotonic()
-    entry.awake += Math.min(now - entry.countedTo, this.#planned + JUMP_MS)
+    entry.awake += Math.min(now - entry.countedTo, this.#planned + LATE_MS)
     entry.countedTo = now
   }
 
@@ -155,9 +166,10 @@ export class Deadlines {
   }
 
   /** The deadline is so far away, by the clock on the wall as it goes now. */
-  #move(id: string, { parkAt }: Entry, ms: number): void {
-    this.#change(id, parkAt, (draft) => {
+  #move(id: string, entry: Entry, ms: number): void {
+    this.#change(id, entry.parkAt, (draft) => {
       const at = new Date(this.#wallNow() + ms).toISOString()
+      entry.movedTo = at
       draft.set({ parkAt: at, parkFrom: at })
     })
   }
