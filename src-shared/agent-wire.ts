@@ -84,10 +84,17 @@ export const SessionSpec = z.object({
   task: z.enum(['run', 'park']),
   /**
    * What was kept when the session was parked last, to be restored first; null when nothing was. `restored`: an earlier
-   * lease restored it, so that it is only for a workspace that is gone.
+   * lease restored it, so that it is only for a workspace that is gone. `withoutDamaged`: a person wants to go on
+   * without kept files that are damaged.
    */
   parked: z
-    .object({ work: ParkedWork, key: z.string(), keptDir: z.string(), restored: z.boolean() })
+    .object({
+      work: ParkedWork,
+      key: z.string(),
+      keptDir: z.string(),
+      restored: z.boolean(),
+      withoutDamaged: z.literal(true).optional(),
+    })
     .nullable(),
   /** Names of the files that are kept of the session; what else a parking that was cut left there goes. */
   kept: z.array(z.string()),
@@ -179,6 +186,8 @@ export const ToAgent = z.discriminatedUnion('type', [
     keptDir: z.string(),
     /** What an earlier parking of the session keeps: the same content is not kept twice. */
     kept: z.array(KeptFile),
+    /** Names of kept files that are damaged: they stay where they are. */
+    damaged: z.array(z.string()).optional(),
     /** Within seconds: nothing is pushed, a bundle is kept instead. */
     fast: z.boolean(),
   }),
@@ -204,7 +213,13 @@ export const AgentItem = z.discriminatedUnion('type', [
     event: AgentEventBody,
     request: RequestFacts.optional(),
   }),
-  z.object({ type: z.literal('workspace'), at: Instant, baseCommit: z.string() }),
+  /** `leftOut`: names of kept files that were damaged, and without which it was restored. */
+  z.object({
+    type: z.literal('workspace'),
+    at: Instant,
+    baseCommit: z.string(),
+    leftOut: z.array(z.string()).optional(),
+  }),
   /** The runtime is up and between turns: inputs can be delivered. */
   z.object({
     type: z.literal('ready'),
@@ -289,6 +304,9 @@ export const BRANCH_MOVED = 'branch.moved'
 
 /** Code of the notice that a workspace was removed by something else than Ballet, for the agent too. */
 export const WORKSPACE_GONE = 'workspace.gone'
+
+/** Code of the notice that a workspace was restored without kept files that are damaged, for the agent too. */
+export const RESUMED_WITHOUT = 'resume.without'
 
 /** Code of the notice that a runtime did not record the end of its last turn, with what that was, for the agent too. */
 export const RECORD_BEHIND = 'record.behind'

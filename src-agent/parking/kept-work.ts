@@ -2,8 +2,13 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { ParkedWork as Kept, KeptFile, KeptFileKind } from '../../src-shared/parking.ts'
-import { BalletError } from '../../src-shared/refusal.ts'
+import {
+  DAMAGED,
+  type ParkedWork as Kept,
+  type KeptFile,
+  type KeptFileKind,
+} from '../../src-shared/parking.ts'
+import { assertNever, BalletError } from '../../src-shared/refusal.ts'
 import { PushedCommit } from '../workspace/record.ts'
 import type { ParkedWork } from './restore.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -34,6 +39,8 @@ export type KeptPlace = {
   /** 32 bytes in base64. */
   key: string
   keptDir: string
+  /** Key of the session's ticket, by which it may be resumed without what is damaged. */
+  ticket?: string
 }
 
 /** 32 bytes. */
@@ -41,33 +48,90 @@ export function keyOf({ key }: Pick<KeptPlace, 'key'>): Uint8Array {
   return Buffer.from(key, 'base64')
 }
 
+/** What a restore left out: kept files that are damaged, and what was in them. */
+export type LeftOut = { file: KeptFile; inWords: string }
+
 /**
  * What Core kept, as a restore takes it; null when there was no workspace. Rejects with `snapshot.version` for what
- * another Ballet made, and with `state.missing` and `state.corrupt` for a file that is not the one that was kept.
+ * another Ballet made, and with `state.missing` and `state.corrupt` for a file that is not the one that was kept; with
+ * `leftOut` such a file is put there instead.
  */
-export async function workOf(kept: Kept, place: KeptPlace): Promise<ParkedWork | null> {
+export async function workOf(
+  kept: Kept,
+  place: KeptPlace,
+  leftOut?: LeftOut[],
+): Promise<ParkedWork | null> {
   if (kept.snapshot === null) return null
   const facts = SnapshotFacts.safeParse(kept.snapshot)
   if (!facts.success) throw unknownFacts(kept.snapshot)
   const { workInProgress, from, base, pushed } = facts.data
+  const path = async (kind: Exclude<KeptFileKind, 'state'>) => {
+    try {
+      return await fileOf(kept, place, kind)
+    } catch (error) {
+      const file = kept.files.find((each) => each.kind === kind)
+      if (file === undefined || !isDamage(error)) throw error
+      if (leftOut === undefined) throw withWayOn(error, whatIsIn(kind, kept), place)
+      leftOut.push({ file, inWords: whatIsIn(kind, kept) })
+      return null
+    }
+  }
   return {
     ...{ commit: kept.commit, workInProgress, from, base, pushed },
     key: keyOf(place),
-    asideArchive: await fileOf(kept, place, 'aside'),
-    refsBundle: await fileOf(kept, place, 'refs'),
-    archive: await fileOf(kept, place, 'archive'),
+    asideArchive: await path('aside'),
+    refsBundle: await path('refs'),
+    archive: await path('archive'),
     // Once the remote has it, the bundle is a second copy.
-    pushBundle: await fileOf(kept, place, 'bundle').catch((error: unknown) => {
+    pushBundle: await path('bundle').catch((error: unknown) => {
       if (kept.pushed) return null
       throw error
     }),
+    isPartial: (leftOut?.length ?? 0) > 0,
   }
+}
+
+/** What a kept file holds, for people; names of files at most ten. */
+function whatIsIn(kind: Exclude<KeptFileKind, 'state'>, { aside, commit }: Kept): string {
+  switch (kind) {
+    case 'aside': {
+      const names = aside.slice(0, 10).map(({ name }) => name)
+      const more = aside.length > names.length ? ` and ${aside.length - names.length} more` : ''
+      return `files that were not for the remote: ${names.join(', ')}${more}`
+    }
+    case 'refs':
+      return 'other branches, tags and stashes'
+    case 'archive':
+      return 'the whole workspace, with what was not committed'
+    case 'bundle':
+      return `commits that were not pushed, up to ${commit?.slice(0, 12) ?? 'none'}`
+    default:
+      return assertNever(kind)
+  }
+}
+
+const isDamage = (error: unknown): error is BalletError =>
+  error instanceof BalletError && DAMAGED.includes(error.code)
+
+function withWayOn(error: BalletError, inWords: string, { ticket }: KeptPlace): BalletError {
+  const { code, message } = error.toRefusal()
+  return new BalletError(
+    {
+      code,
+      message: `${message} It holds ${inWords}.`,
+      hint:
+        ticket === undefined
+          ? 'Put it back from a backup, then try again.'
+          : `Put it back from a backup, then try again. To go on without it: ballet resume ${ticket} --without-damaged`,
+    },
+    { cause: error },
+  )
 }
 
 /** The path of the kept file of a kind, which is the one that was kept; null when none was. */
 export async function fileOf(
   { files }: Pick<Kept, 'files'>,
-  { keptDir }: KeptPlace,
+  { keptDir }: Pick<KeptPlace, 'keptDir'>,
   kind: KeptFileKind,
 ): Promise<string | null> {
   const file = files.find((each) => each.kind === kind)
@@ -87,7 +151,10 @@ export async function isKept(path: string, file: KeptFile): Promise<boolean> {
       bytes += (chunk as Buffer).length
     }
   } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) throw cause
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    // What a failing disk says of it.
+    if (code === 'EIO') return false
+    if (code !== 'ENOENT') throw cause
     const message = `The kept file ${path} is not there any more.`
     const hint = 'Something else removed it. Put it back from a backup, then resume again.'
     throw new BalletError({ code: 'state.missing', message, hint }, { cause })

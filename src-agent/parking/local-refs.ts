@@ -167,13 +167,39 @@ export async function restoreLocalRefs(git: Git, cwd: string, kept: Refs): Promi
   }
 }
 
-async function mustHaveObjects(git: Git, cwd: string, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return
-  const answer = await git.text(['cat-file', '--batch-check'], { cwd, input: ids.join('\n') })
-  const missing = answer.split('\n').filter((line) => line.endsWith(' missing'))
-  if (missing.length > 0) {
-    throw incomplete(`it lacks ${missing.map((line) => line.slice(0, 12)).join(', ')}`)
+/** Those of them whose objects are there, and the names of the others. */
+export async function partOfRefs(
+  git: Git,
+  cwd: string,
+  { refs, stashes }: Refs,
+): Promise<{ whole: Refs; lost: readonly string[] }> {
+  const ids = [...refs, ...stashes].map(({ commit }) => commit)
+  const missing = new Set(await missingObjects(git, cwd, ids))
+  const isWhole = ({ commit }: { commit: string }) => !missing.has(commit)
+  const isLost = (each: { commit: string }) => !isWhole(each)
+  return {
+    whole: { refs: refs.filter(isWhole), stashes: stashes.filter(isWhole) },
+    lost: [
+      ...refs.filter(isLost).map(({ name }) => name.replace(/^refs\/(heads|tags)\//, '')),
+      ...stashes.filter(isLost).map(({ message }) => `the stash "${message}"`),
+    ],
   }
+}
+
+async function mustHaveObjects(git: Git, cwd: string, ids: readonly string[]): Promise<void> {
+  const missing = await missingObjects(git, cwd, ids)
+  if (missing.length > 0) {
+    throw incomplete(`it lacks ${missing.map((id) => id.slice(0, 12)).join(', ')}`)
+  }
+}
+
+async function missingObjects(git: Git, cwd: string, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return []
+  const answer = await git.text(['cat-file', '--batch-check'], { cwd, input: ids.join('\n') })
+  const end = ' missing'
+  return answer
+    .split('\n')
+    .flatMap((line) => (line.endsWith(end) ? [line.slice(0, -end.length)] : []))
 }
 
 export async function updateRefs(git: Git, cwd: string, commands: readonly string[]) {

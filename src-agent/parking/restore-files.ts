@@ -4,7 +4,7 @@ import { BalletError } from '../../src-shared/refusal.ts'
 import { GIT_LIMITS, type Git, type GitOptions } from '../git/run.ts'
 import { extractInto, makeFolders } from './archive.ts'
 import { withoutDrivers } from './conversions.ts'
-import { restoreLocalRefs, updateRefs } from './local-refs.ts'
+import { partOfRefs, restoreLocalRefs, updateRefs } from './local-refs.ts'
 import type { SnapshotCommits, SnapshotManifest } from './manifest.ts'
 import {
   absolutePath,
@@ -21,15 +21,16 @@ type Sealed = { file: string; key: Uint8Array }
 
 /**
  * Brings the work of a snapshot back into a clone in which nothing is checked out: files, index, flags, branches,
- * stashes, HEAD. All its objects are there. Rejects with `BalletError`; the folder is then of no use.
+ * stashes, HEAD. All its objects are there, but for those of branches and stashes where it is partial: gives the names of
+ * those that lack them. Rejects with `BalletError`; the folder is then of no use.
  */
 export async function restoreFiles(
   git: Git,
   cwd: string,
   snapshot: SnapshotCommits,
-  aside: Sealed | null,
+  { aside, isPartial }: { aside: Sealed | null; isPartial: boolean },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly string[]> {
   const { manifest } = snapshot
   await restoreSettings(git, cwd, manifest)
   const env = withoutDrivers(await readConfig(git, { cwd }))
@@ -48,8 +49,12 @@ export async function restoreFiles(
   const skipped = manifest.skipWorktree.map(({ path }) => safe(path))
   await setFlag(git, '--skip-worktree', skipped, options)
   for (const folder of pathsOf(manifest.emptyFolders)) await makeFolders(cwd, folder)
-  await restoreLocalRefs(git, cwd, manifest)
+  const { whole, lost } = isPartial
+    ? await partOfRefs(git, cwd, manifest)
+    : { whole: manifest, lost: [] }
+  await restoreLocalRefs(git, cwd, whole)
   await restoreHead(git, cwd, manifest)
+  return lost
 }
 
 /** Checks out a commit that stands for the whole work. */

@@ -37,6 +37,8 @@ export type ParkedWork = Pick<
   archive: string | null
   /** What could not be pushed. */
   pushBundle: string | null
+  /** A person goes on without the sealed files that are not there. */
+  isPartial: boolean
 }
 
 export type RestoredWork = {
@@ -45,6 +47,8 @@ export type RestoredWork = {
   fresh: boolean
   /** Set when somebody else moved the branch of the remote meanwhile. */
   moved: Divergence | null
+  /** Branches, tags and stashes that could not be restored, by name; only of partial work. */
+  lostRefs: readonly string[]
 }
 
 /**
@@ -73,31 +77,36 @@ async function workspaceOf(
 ): Promise<RestoredWork> {
   await guardWorkspace(plan.dataDir, plan.workspaceDir)
   if ((await kindOf(plan.workspaceDir)) === 'folder') {
-    return { record: await keptRecord(plan), fresh: false, moved: null }
+    return { record: await keptRecord(plan), fresh: false, moved: null, lostRefs: [] }
   }
   await sweepFolders(plan.dataDir)
   const steps = beginSteps(report)
   const folder = await newFolderFor(plan.workspaceDir)
   try {
     const refs = await mirrorRefs(git, plan, { ...report, step: () => undefined }, signal)
+    let lostRefs: readonly string[] = []
     if (parked.archive !== null) {
       steps.cloned()
       await fromArchive(git, plan, parked, folder, signal)
     } else {
-      await fromCommit(git, plan, parked, { folder, cloned: steps.cloned }, report, signal)
+      const place = { folder, cloned: steps.cloned }
+      lostRefs = await fromCommit(git, plan, parked, place, report, signal)
     }
     const moved = await whatMoved(git, plan, parked, { folder, theirs: refs.own }, report)
     const record = await makeRecord(plan, parked, folder)
     await writeRecord(folder, record)
     await rename(folder, plan.workspaceDir)
-    steps.restored()
-    return { record, fresh: true, moved }
+    steps.restored(parked)
+    return { record, fresh: true, moved, lostRefs }
   } catch (error) {
     steps.failed(error)
     await removeTree(folder)
     throw error
   }
 }
+
+const RESTORED = 'Files, index and branches are as they were.'
+const PARTLY_RESTORED = 'All that is not damaged is as it was.'
 
 /** Tells the two steps of a restore, one after the other. */
 function beginSteps(report: Report) {
@@ -109,7 +118,8 @@ function beginSteps(report: Report) {
       step = 'restore'
       report.step('restore', 'started')
     },
-    restored: () => report.step('restore', 'done', 'Files, index and branches are as they were.'),
+    restored: ({ isPartial }: ParkedWork) =>
+      report.step('restore', 'done', isPartial ? PARTLY_RESTORED : RESTORED),
     failed: (error: unknown) => {
       report.step(step, 'failed', refusalOf(error, 'restoring the workspace').message)
     },
@@ -161,6 +171,7 @@ async function fromArchive(
   await git.text([...args, '+refs/heads/*:refs/remotes/origin/*'], { cwd: folder, signal })
 }
 
+/** Gives the names of what it could not restore. */
 async function fromCommit(
   git: Git,
   plan: WorkspacePlan,
@@ -168,8 +179,8 @@ async function fromCommit(
   { folder, cloned }: { folder: string; cloned: () => void },
   report: Report,
   signal: AbortSignal,
-): Promise<void> {
-  const { commit } = parked
+): Promise<readonly string[]> {
+  const { commit, isPartial } = parked
   await initClone(git, plan, folder, signal)
   if (commit === null) throw incomplete('nothing was kept')
   await bringCommit(git, plan, parked, { folder, commit }, signal)
@@ -179,16 +190,18 @@ async function fromCommit(
   if (snapshot === null) {
     if (parked.workInProgress) throw incomplete(`${commit.slice(0, 12)} is no snapshot`)
     await restoreCommit(git, folder, { branch: plan.branch, commit }, signal)
-    return
+    return []
   }
-  if (snapshot.manifest.aside > 0 && parked.asideArchive === null) {
+  if (snapshot.manifest.aside > 0 && parked.asideArchive === null && !isPartial) {
     throw incomplete('the sealed archive of files that are not for the remote is missing')
   }
   if (parked.refsBundle !== null) await bringBundle(git, folder, parked.refsBundle, parked, signal)
   const aside = parked.asideArchive === null ? null : { file: parked.asideArchive, key: parked.key }
-  await restoreFiles(git, folder, snapshot, aside, signal)
+  const lostRefs = await restoreFiles(git, folder, snapshot, { aside, isPartial }, signal)
   await forgetFetched(git, folder)
-  await prove(git, plan, folder, snapshot, report, signal)
+  const hasAside = parked.asideArchive !== null || !isPartial
+  await prove(git, plan, { folder, snapshot, hasAside }, report, signal)
+  return lostRefs
 }
 
 /** The commit from the mirror, from a bundle, or from the remote by its id: branches may not lead to it any more. */
@@ -232,8 +245,7 @@ async function bringBundle(
 async function prove(
   git: Git,
   plan: WorkspacePlan,
-  folder: string,
-  snapshot: SnapshotCommits,
+  { folder, snapshot, hasAside }: { folder: string; snapshot: SnapshotCommits; hasAside: boolean },
   report: Report,
   signal: AbortSignal,
 ): Promise<void> {
@@ -246,7 +258,9 @@ async function prove(
     (await treeOf(snapshot.work)) === work.workTree ? [] : ['the files'],
     work.intentToAdd.length === manifest.intentToAdd.length ? [] : ['what is intended to be added'],
     work.emptyFolders.length === manifest.emptyFolders.length ? [] : ['empty folders'],
-    survey.aside.length === manifest.aside ? [] : ['the files that were not for the remote'],
+    survey.aside.length === (hasAside ? manifest.aside : 0)
+      ? []
+      : ['the files that were not for the remote'],
     survey.head.commit === manifest.head.commit && survey.head.branch === manifest.head.branch
       ? []
       : ['HEAD'],

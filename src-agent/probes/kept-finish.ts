@@ -26,7 +26,7 @@ export async function finishKeptWork(
 ): Promise<Found> {
   const { kind, message, work, key, keptDir, env: _, marker, ...plan } = probe
   const notices: Found['notices'] = []
-  const parked = await workOf(work, { key, keptDir })
+  const parked = await workOf(work, { key, keptDir, ticket: plan.ticket })
   if (parked === null) return { kind, commit: null, notices }
   // What an earlier try left in it is nobody's: its git has ended.
   const folder = join(dataDir, 'scratch', `finish-${marker.nonce}`)

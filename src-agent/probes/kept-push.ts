@@ -38,7 +38,9 @@ async function push(
   signal: AbortSignal,
 ): Promise<Found> {
   const { kind, repo, baseBranch, branch, pushedCommit, mirrorDir, work } = probe
-  const parked = await workOf(work, probe)
+  // Nothing else that is kept of it matters here, whole or not.
+  const files = work.files.filter(({ kind: each }) => each === 'bundle')
+  const parked = await workOf({ ...work, files }, probe)
   if (parked === null || parked.commit === null) throw nothingToPush(branch)
   const { commit, base, pushed } = parked
   // A clone of its own: the commits of a session do not stay in the mirror.

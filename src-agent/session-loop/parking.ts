@@ -124,7 +124,8 @@ export class Parking {
     const remove = async () => {
       // Without a workspace what was kept before may be all that there is of the work.
       const before = work.snapshot === null ? this.#order.kept : []
-      await removeOtherFiles(this.#order.keptDir, [...work.files, ...before])
+      const damaged = (this.#order.damaged ?? []).map((name) => ({ name }))
+      await removeOtherFiles(this.#order.keptDir, [...work.files, ...before, ...damaged])
       const isGone = await removeWorkspace(plan.dataDir, plan.workspaceDir)
       if (!isGone) log('warn', 'a removed workspace could not be deleted yet', { ...plan })
     }
@@ -152,13 +153,14 @@ export class Parking {
 
   /** There is no workspace: what was kept before is all there is of the work, but the conversation may have gone on. */
   async #keptBefore(
-    { work: earlier, restored }: NonNullable<LoopContext['spec']['parked']>,
+    { work: earlier, restored, withoutDamaged }: NonNullable<LoopContext['spec']['parked']>,
     signal: AbortSignal,
   ): Promise<ParkedWork> {
     // Cut before it was restored.
     if (!restored && this.#conversation.runtimeVersion === null) return earlier
     for (const file of earlier.files) {
       if (file.kind === 'state' || (await this.#files.reuse(file))) continue
+      if (withoutDamaged === true) continue
       throw new BalletError({
         code: 'state.corrupt',
         message: `The kept file ${file.name} is not there any more, or not what was stored.`,

@@ -15,6 +15,8 @@ const REFERENCE = "its id or the beginning of it, or its ticket's key"
 /** How often it is looked whether drained agents are free. */
 const LOOK_AGAIN_MS = 250
 
+type ResumeOptions = { withoutDamaged?: true }
+
 type DrainOptions = { agent?: string; now?: true; cancel?: true }
 
 export function addParkingCommands(program: Command, run: CommandRunner): void {
@@ -42,10 +44,15 @@ export function addParkingCommands(program: Command, run: CommandRunner): void {
     .command('resume')
     .description('bring a parked, stopped or failed session back, without a word to it')
     .argument('<session>', REFERENCE, parsed(Reference))
+    .option(
+      '--without-damaged',
+      'also without kept files that are damaged: the timeline says which, and they stay where they are',
+    )
     .action(
-      run.steering(async ({ ask, print, world }, _options, ref: string) => {
+      run.steering(async ({ ask, print, world }, options: ResumeOptions, ref: string) => {
+        const withoutDamaged = options.withoutDamaged === true
         const session = await ask((client, limit) =>
-          client.sessions.resume({ ref, commandId: world.uuid() }, limit),
+          client.sessions.resume({ ref, commandId: world.uuid(), withoutDamaged }, limit),
         )
         const reload = reloadText(session)
         const costs = reload === null ? '' : ` Its conversation of ${reload} is loaded again.`

@@ -27,7 +27,8 @@ export function parkingCalls(context: CallContext): ParkingCalls {
   }
   return {
     park: (input) => carryOut('sessions.park', input, (facts, now) => parkSession(facts, now, ids)),
-    resume: (input) => carryOut('sessions.resume', input, resumeSession),
+    resume: ({ withoutDamaged, ...input }) =>
+      carryOut('sessions.resume', input, (facts, now) => resumeSession(facts, now, withoutDamaged)),
     keep: ({ for: duration, ...input }) =>
       carryOut('sessions.keep', input, (facts, now) => keepSession(facts, duration, now)),
     attend: (input) => carryOut('sessions.attend', input, attendSession),

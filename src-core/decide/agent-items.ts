@@ -7,6 +7,7 @@ import type { Ids } from '../ports.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
 import { letGo } from './continue-with.ts'
+import { storeLeftOut } from './damaged-files.ts'
 import { beginFinish, refuseFinish, tellRefused } from './finishing.ts'
 import { endLease } from './item-end.ts'
 import { takeMcpCall } from './mcp-calls.ts'
@@ -139,6 +140,7 @@ class ItemFold {
         break
       case 'workspace':
         draft.set({ baseCommit: item.baseCommit })
+        storeLeftOut(draft, item.leftOut ?? [])
         break
       case 'ready':
         this.#ready(item)

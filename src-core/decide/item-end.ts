@@ -5,6 +5,7 @@ import { titleOfRuntime } from '../../src-shared/runtimes.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
 import { changeRuntime, withConversation } from './continue-with.ts'
+import { storeDamage } from './damaged-files.ts'
 import { close } from './finishing.ts'
 import { handOver } from './hand-over.ts'
 import { joinReasons } from './joined-reasons.ts'
@@ -73,6 +74,7 @@ export function endLease(
       park(draft, joinReasons(stopReason(draft.session), message), hint)
       break
     case 'failed':
+      storeDamage(draft, item.refusal)
       draft.move(
         'failed',
         message || 'the session failed',

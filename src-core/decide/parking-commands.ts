@@ -3,6 +3,7 @@ import type { Instant } from '../../src-shared/ids.ts'
 import { accept, assertNever, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import type { Decision } from './change.ts'
+import { allowDamaged } from './damaged-files.ts'
 import { checkNotFinishing } from './finishing.ts'
 import { isKeptOnly, parkedThen, parkReasons } from './kept-work.ts'
 import { attended, kept, NO_DEADLINE, waitsForPerson } from './online-window.ts'
@@ -90,14 +91,15 @@ export function parkSession(facts: SessionFacts, now: Instant, ids: Ids): Taken 
   }
 }
 
-/** Brings a session back that holds no agent, without a word to it. */
-export function resumeSession(facts: SessionFacts, now: Instant): Taken {
+/** Brings a session back that holds no agent, without a word to it; `withoutDamaged`: and without damaged kept files. */
+export function resumeSession(facts: SessionFacts, now: Instant, withoutDamaged = false): Taken {
   const draft = new SessionDraft(facts, now)
   const { state, saga } = facts.session
   if (isOver(state)) return over(facts)
   const free = checkNotFinishing(facts, 'Resume it when that was not possible.')
   if (!free.ok) return free
   if (state === 'parked' || state === 'failed') {
+    if (withoutDamaged) allowDamaged(draft)
     bringBack(draft, now)
     return changed(draft)
   }

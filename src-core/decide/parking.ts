@@ -5,6 +5,7 @@ import type { Refusal } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import { GO_ON } from '../sessions/prompt.ts'
 import type { InputRow, KeptWork, ParkSaga, SessionRow } from '../storage/rows.ts'
+import { leftOutFiles, usableFiles } from './damaged-files.ts'
 import { tellRefused } from './finishing.ts'
 import { isDrained, parkedReason, parkReasons, removeKept } from './kept-work.ts'
 import { waitsForPerson } from './online-window.ts'
@@ -55,13 +56,15 @@ function tellPark(draft: SessionDraft, lease: LeaseId): void {
 /** What an agent is told to park a session, but for the key and the folder; null when it is not being parked. */
 export function parkOrder({ id, saga, parked }: SessionRow, lease: LeaseId) {
   if (saga === null) return null
-  const kept = [...(parked?.work.files ?? [])]
+  const kept = parked === null ? [] : usableFiles(parked)
+  const damaged = parked === null ? [] : leftOutFiles(parked).map(({ name }) => name)
   return {
     type: 'session.park' as const,
     lease,
     session: id,
     saga: saga.id,
     kept,
+    ...(damaged.length === 0 ? {} : { damaged }),
     fast: saga.fast,
   }
 }
@@ -84,10 +87,15 @@ export function storeParked(
   if (continueWith === null) loseRuntime(draft, ids)
   const why = saga?.why ?? 'drain'
   const kept = before === null ? work : withEarlier(work, before)
-  if (before !== null) removeOthers(draft, before, kept.files)
+  const leftOut = before === null ? [] : leftOutFiles(before)
+  const files = [...kept.files, ...leftOut]
+  if (before !== null) removeOthers(draft, before, files)
   if (draft.session.state !== 'parking') draft.move('parking')
   draft.set({
-    parked: { why, at: draft.now, work: kept, restored: false },
+    parked: {
+      ...{ why, at: draft.now, work: { ...kept, files }, restored: false },
+      ...(leftOut.length === 0 ? {} : { leftOut: leftOut.map(({ name }) => name) }),
+    },
     saga: null,
     pending: null,
     queuedAt: null,
@@ -110,10 +118,12 @@ function hasMoreToDo({ queued, sent }: SessionDraft, why: ParkReason, seq: numbe
 }
 
 /** Where there was no workspace, what was kept before may be all that there is of the work. */
-function withEarlier(work: KeptWork['work'], { work: before }: KeptWork): KeptWork['work'] {
+function withEarlier(work: KeptWork['work'], before: KeptWork): KeptWork['work'] {
   if (work.snapshot !== null) return work
   const names = new Set(work.files.map(({ name }) => name))
-  const earlier = before.files.filter(({ kind, name }) => kind !== 'state' && !names.has(name))
+  const earlier = usableFiles(before).filter(
+    ({ kind, name }) => kind !== 'state' && !names.has(name),
+  )
   return { ...work, files: [...work.files, ...earlier] }
 }
 

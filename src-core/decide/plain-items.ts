@@ -3,6 +3,7 @@ import {
   type BlobText,
   BRANCH_MOVED,
   RECORD_BEHIND,
+  RESUMED_WITHOUT,
   WORKSPACE_GONE,
 } from '../../src-shared/agent-wire.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
@@ -33,6 +34,7 @@ export const isUnreachableNotice = (event: EventBody): event is Notice =>
 const noticesForRuntime: ReadonlySet<string> = new Set([
   BRANCH_MOVED,
   RECORD_BEHIND,
+  RESUMED_WITHOUT,
   WORKSPACE_GONE,
 ])
 

@@ -6,6 +6,7 @@ import { BlobId } from '../../src-shared/ids.ts'
 import type { ExportedFile } from '../../src-shared/moving.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committer } from '../commit/committer.ts'
+import { usableFiles } from '../decide/damaged-files.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
 import { moveAway } from '../decide/moving.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -55,7 +56,8 @@ export async function exportSession(
     const packed = await parts.fleet.ask(
       {
         kind: 'session.pack',
-        ...{ folder, file, passphrase, work: parked.work, key: await ports.key() },
+        ...{ folder, file, passphrase, key: await ports.key() },
+        work: { ...parked.work, files: usableFiles(parked) },
         ...{ keptDir: ports.paths.kept(id), repo: project.repo, baseBranch: project.branch },
         marker: packMarker(session.id),
         ...{ branch: session.branch, mirrorDir: ports.paths.mirror(project.id) },

@@ -119,7 +119,7 @@ export function viewSession(row: SessionRow, join: SessionJoin): Session {
 /** What people see of a parked session; null while its workspace is there. */
 function viewParked({ parked, wakes }: Pick<SessionRow, 'parked' | 'wakes'>): Parked | null {
   if (parked === null || parked.restored) return null
-  const { why, at, work } = parked
+  const { why, at, work, damaged } = parked
   return {
     why,
     at,
@@ -131,6 +131,7 @@ function viewParked({ parked, wakes }: Pick<SessionRow, 'parked' | 'wakes'>): Pa
     runtimeVersion: work.state?.runtimeVersion ?? null,
     aside: work.aside,
     wakes,
+    ...(damaged === true ? { damaged } : {}),
   }
 }
 

@@ -2,6 +2,7 @@ import type { ProbeFinding } from '../../src-shared/agent-wire.ts'
 import type { Instant } from '../../src-shared/ids.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committed, Committer } from '../commit/committer.ts'
+import { storeDamage, usableFiles } from '../decide/damaged-files.ts'
 import { close, commitMessage, isFinishedUnheld, refuseFinish } from '../decide/finishing.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
 import { SessionDraft, type SessionFacts } from '../decide/session-draft.ts'
@@ -74,7 +75,10 @@ export class Finishing {
         const done = await this.#finish(id)
         if (!done.ok && !this.#stopped) {
           log.warn('a session could not be finished', { session: id, ...done.refusal })
-          await this.#change(id, (draft) => refuseFinish(draft, done.refusal))
+          await this.#change(id, (draft) => {
+            storeDamage(draft, done.refusal)
+            refuseFinish(draft, done.refusal)
+          })
         }
         return
       } catch (error) {
@@ -158,7 +162,7 @@ export class Finishing {
     }
     const key = await this.#key()
     if (!key.ok) return key
-    const work = { ...parked.work, files: [...parked.work.files] }
+    const work = { ...parked.work, files: usableFiles(parked) }
     const kept = { work, keptDir: paths.kept(id), key: key.value }
     const dated = { env: { ...env, ...datesOf(parked.at) } }
     return this.#parts.fleet.ask({ kind: 'park.finish', ...plan, ...dated, ...kept }, PUSH_PROBE_MS)

@@ -6,6 +6,7 @@ import { acpAgentOf } from '../../src-shared/runtimes.ts'
 import type { Settings } from '../../src-shared/settings.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import { toldEntries } from '../../src-shared/told-entries.ts'
+import { usableFiles } from '../decide/damaged-files.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
 import type { SessionFacts } from '../decide/session-draft.ts'
 import { argsFor } from '../decide/stages.ts'
@@ -82,11 +83,12 @@ function parkedOf(
   paths: Paths,
 ): Spec['parked'] {
   if (parked === null || parked.hasPushed === true) return null
-  const { work, restored } = parked
+  const { work, restored, withoutDamaged } = parked
   // The state of a conversation that is lost is not tried again.
   const state = work.state?.conversation === conversation ? work.state : null
   const keptDir = paths.kept(id)
-  return { work: { ...work, state, files: [...work.files] }, key, keptDir, restored }
+  const place = { key, keptDir, restored, ...(withoutDamaged ? { withoutDamaged } : {}) }
+  return { ...place, work: { ...work, state, files: usableFiles(parked) } }
 }
 
 /** Whether an agent that runs the session can do nothing without the data key. */

@@ -105,6 +105,12 @@ export type KeptWork = {
   restored: boolean
   /** Since then it pushed more than what is kept. */
   hasPushed?: boolean
+  /** A file of it could not be opened when it was last to be restored or pushed. */
+  damaged?: true
+  /** A person goes on without files of it that are damaged. */
+  withoutDamaged?: true
+  /** Names of files of it without which it was restored. */
+  leftOut?: readonly string[]
 }
 
 /** Another runtime or model that is to go on with a session. */

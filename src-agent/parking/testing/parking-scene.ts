@@ -87,5 +87,6 @@ export function parkedWork(snapshot: Snapshot, push: ParkPush | null): ParkedWor
     asideArchive: snapshot.asideArchive?.file ?? null,
     refsBundle: snapshot.refsBundle?.file ?? null,
     archive: snapshot.archive?.file ?? null,
+    isPartial: false,
   }
 }

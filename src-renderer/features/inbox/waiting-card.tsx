@@ -11,6 +11,7 @@ import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { give } from '../composer/steer.ts'
 import { resumeSession } from '../session/actions.ts'
 import { useAttends } from '../session/attend.ts'
+import { DamagedResume } from '../session/damaged-resume.tsx'
 import { canResume, reloadText } from '../session/parking.ts'
 import { SessionTail } from './session-tail.tsx'
 import { WordBox } from './word-form.tsx'
@@ -83,6 +84,7 @@ export function WaitingCard({ session, onAnswered }: { session: Session; onAnswe
           <InlineCode text={session.hint} />
         </p>
       )}
+      <DamagedResume session={session} />
       {reload === null ? null : <p className="faint">Going on reloads {reload}.</p>}
       <SessionTail session={session.id} />
       <WordBox

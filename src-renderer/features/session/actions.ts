@@ -35,6 +35,15 @@ export const parkSession = (client: Client, session: SessionId): Promise<Outcome
 export const resumeSession = (client: Client, session: SessionId): Promise<Outcome<Session>> =>
   attempt(() => client.sessions.resume({ ref: session, commandId: newCommand() }))
 
+/** Also without kept files that are damaged; the timeline says which. */
+export const resumeWithoutDamaged = (
+  client: Client,
+  session: SessionId,
+): Promise<Outcome<Session>> =>
+  attempt(() =>
+    client.sessions.resume({ ref: session, commandId: newCommand(), withoutDamaged: true }),
+  )
+
 /** It parks an hour from now at the earliest. */
 export const keepSession = (client: Client, session: SessionId): Promise<Outcome<Session>> =>
   attempt(() => client.sessions.keep({ ref: session, commandId: newCommand(), for: '1h' }))

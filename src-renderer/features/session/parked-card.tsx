@@ -12,6 +12,7 @@ import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { StateDot } from '../../ui/state-dot.tsx'
 import { age, bytes, counted, fullTime } from '../../ui/words.ts'
 import { resumeSession } from './actions.ts'
+import { DamagedResume } from './damaged-resume.tsx'
 import { goesOn, parkedWhy, reloadText, stateText } from './parking.ts'
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
@@ -124,6 +125,7 @@ export function ParkedCard({ session }: { session: Session }) {
         </button>
       </div>
       {parked === null ? null : <Kept session={session} parked={parked} />}
+      <DamagedResume session={session} />
       {refusal === null ? null : <RefusalNote refusal={refusal} onClose={() => setRefusal(null)} />}
     </section>
   )

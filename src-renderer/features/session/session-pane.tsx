@@ -16,6 +16,7 @@ import { startTicket, takesMessages } from './actions.ts'
 import { AnswerAnnouncer } from './announcer.tsx'
 import { ConfirmBar } from './confirm-bar.tsx'
 import { ContinueDialog } from './continue-dialog.tsx'
+import { DamagedResume } from './damaged-resume.tsx'
 import type { Confirm } from './ending.ts'
 import { ParkedCard } from './parked-card.tsx'
 import { SessionHead } from './session-head.tsx'
@@ -168,6 +169,7 @@ export function SessionPane({ id, pane, focused }: { id: string; pane: number; f
             }}
           />
         ) : null}
+        {session.state === 'failed' ? <DamagedResume session={session} /> : null}
       </div>
       <Body session={session} timeline={timeline} findRequest={findRequest} />
       {session.state === 'parked' ? <ParkedCard session={session} /> : null}
