@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -82,14 +83,14 @@ class AgentUnderTest {
     if (this.#child.connected) this.#child.send(message)
   }
 
-  init(): this {
+  init(env: Readonly<Record<string, string>> = sample.env): this {
     this.send({
       type: 'init',
       wire: AGENT_WIRE_VERSION,
       agent: 'agent-2',
       dataDir: sample.dataDir,
       heartbeatMs: 100,
-      env: sample.env,
+      env,
     })
     return this
   }
@@ -155,6 +156,20 @@ describe('an agent', () => {
     })
     agent.send({ type: 'shutdown' })
     expect(await agent.exited).toBe(0)
+  })
+
+  it('answers nothing that its own end cut, so that another one is asked', async () => {
+    const ssh = join(sample.folder, 'hanging-ssh')
+    const started = join(sample.folder, 'started')
+    await writeFile(ssh, `#!/bin/sh\necho > '${started}'\nsleep 60\n`, { mode: 0o755 })
+    const env = { ...sample.env, GIT_SSH_COMMAND: ssh, GIT_SSH_VARIANT: 'simple' }
+    const agent = new AgentUnderTest().init(env)
+    const probe = { kind: 'remote' as const, repo: 'host:repository' }
+    agent.send({ type: 'probe', id: 'p1', limitMs: 30_000, probe })
+    await until('the probe to be under way', () => existsSync(started))
+    agent.send({ type: 'shutdown' })
+    expect(await agent.exited).toBe(0)
+    expect(agent.said.filter(({ type }) => type === 'probe.found')).toEqual([])
   })
 
   it('shows what runs for its session', async () => {

@@ -286,6 +286,8 @@ export class Agent {
       finding: null,
       refusal: refusalOf(error, 'looking'),
     }))
+    // What this agent's own end cut is no answer: the host asks another one.
+    if (this.#leave.signal.aborted && found.finding === null) return
     this.#send({ type: 'probe.found', id, ...found })
   }
 }

@@ -150,6 +150,22 @@ test('an agent that dies in it hands it to the next; a host that dies, to the ne
   expect(second.launcher.holders(ticket.key)).toEqual([])
 })
 
+test('a quit that ends the agent which finishes a session forgets nothing: the next start goes on with it', async () => {
+  const first = await startTestCore({ agents: 2 })
+  const { ticket } = await parked(first)
+  const held = holdPushes(first)
+  await first.client.sessions.finish({ ref: ticket.key })
+  const { fake } = await held.push()
+  await first.client.agents.drain({ how: 'fast', quits: true })
+  await until('the end of the agent', () => fake.heard('shutdown').length === 1)
+  expect(await first.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    ...{ state: 'parked', pending: 'finish' },
+    reason: expect.stringContaining('is being finished'),
+  })
+  const second = await first.restart()
+  await inState(second, ticket.key, 'finished')
+})
+
 test('the death of the agent that finishes a session does not bring a runtime back', async () => {
   const core = await startTestCore({ agents: 2 })
   const { ticket, agent } = await waiting(core)
