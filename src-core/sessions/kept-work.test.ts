@@ -23,7 +23,7 @@ test('what was not pushed is pushed later, until it is; a person sees which it i
   const { ticket } = await keptAway(core, { pushed: false, notPushed: UNREACHABLE })
   const parked = await core.client.sessions.show({ ref: ticket.key })
   expect(parked).toMatchObject({
-    reason: expect.stringContaining('not pushed yet: The remote cannot be reached.'),
+    reason: expect.stringContaining('not pushed yet: The remote cannot be reached'),
     parked: { pushed: false, notPushed: UNREACHABLE },
   })
   expect(parked.pushedCommit).toBeUndefined()
