@@ -7,6 +7,7 @@ import {
 } from '../src-shared/window-bridge.ts'
 import {
   CANCEL_QUIT,
+  CHOOSE_FILE,
   CHOOSE_FOLDER,
   CONNECT,
   KEEP_TEXTS,
@@ -54,6 +55,7 @@ const bridge: WindowBridge = {
   openExternal: (url) => ipcRenderer.invoke(OPEN_EXTERNAL, url) as Promise<boolean>,
   showDataFolder: () => ipcRenderer.invoke(SHOW_DATA_FOLDER) as Promise<boolean>,
   chooseFolder: () => ipcRenderer.invoke(CHOOSE_FOLDER) as Promise<string | undefined>,
+  chooseFile: (save) => ipcRenderer.invoke(CHOOSE_FILE, save) as Promise<string | undefined>,
   keptTexts: () => ipcRenderer.invoke(KEPT_TEXTS) as Promise<Record<string, string>>,
   keepTexts: (changes) => ipcRenderer.send(KEEP_TEXTS, changes),
   showsSessions: (ids) => ipcRenderer.send(SHOWS_SESSIONS, ids),

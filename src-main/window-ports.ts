@@ -1,4 +1,6 @@
+import { basename, join } from 'node:path'
 import {
+  app,
   type BrowserWindow,
   dialog,
   ipcMain,
@@ -8,6 +10,7 @@ import {
 } from 'electron'
 import type { Log } from '../src-core/index.ts'
 import {
+  CHOOSE_FILE,
   CHOOSE_FOLDER,
   CONNECT,
   KEEP_TEXTS,
@@ -63,6 +66,19 @@ export function createWindowPorts(
     if (!isOwnPage(event.senderFrame) || window === undefined) return undefined
     const { filePaths } = await dialog.showOpenDialog(window, { properties: ['openDirectory'] })
     return filePaths[0]
+  })
+
+  ipcMain.handle(CHOOSE_FILE, async (event, save: unknown) => {
+    const window = windowOf(event.sender)
+    if (!isOwnPage(event.senderFrame) || window === undefined) return undefined
+    if (typeof save !== 'string') {
+      const { filePaths } = await dialog.showOpenDialog(window, { properties: ['openFile'] })
+      return filePaths[0]
+    }
+    const { filePath, canceled } = await dialog.showSaveDialog(window, {
+      defaultPath: join(app.getPath('documents'), basename(save)),
+    })
+    return canceled ? undefined : filePath
   })
 
   ipcMain.handle(SHOW_DATA_FOLDER, async (event) =>

@@ -12,7 +12,7 @@ import {
   resumeSession,
   startTicket,
 } from './features/session/actions.ts'
-import { whyNot, whyNotContinue } from './features/session/ending.ts'
+import { whyNot, whyNotContinue, whyNotExport } from './features/session/ending.ts'
 import { canResume, whyNotPark } from './features/session/parking.ts'
 import { chooseTheme } from './features/settings/change.ts'
 import { whileDemoStarts } from './stores/demo.ts'
@@ -242,6 +242,17 @@ export const commands: readonly Command[] = [
     run: () => askInPane('continue'),
   },
   {
+    id: 'session.export',
+    title: 'Export this session…',
+    can: () => whyNotExport(focusedSession()?.state ?? 'finished') === null,
+    run: () => showDialog('export'),
+  },
+  {
+    id: 'session.import',
+    title: 'Import a session…',
+    run: () => showDialog('import'),
+  },
+  {
     id: 'composer.focus',
     title: 'Write a message',
     keys: 'Mod+J',
@@ -344,6 +355,8 @@ const ofMenu: Record<MenuCommand, string> = {
   'session.keep': 'session.keep',
   'session.resume': 'session.resume',
   'session.continue': 'session.continue',
+  'session.export': 'session.export',
+  'session.import': 'session.import',
   'palette.open': 'palette',
   'doctor.open': 'check',
   'inbox.open': 'inbox',

@@ -9,6 +9,10 @@ export const Passphrase = z
   .min(8, 'a passphrase has 8 characters at least')
   .max(1_000, 'a passphrase has 1,000 characters at most')
 
+/** The command line that takes an exported session in, wherever that file is then. */
+export const importCommand = (file: string): string =>
+  `ballet session import ${/^[\w./:\\-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`
+
 /** What is gone with a ticket, also by an attempt before that was cut. */
 export const DeletionReport = z.object({
   sessions: z.int().min(0),

@@ -16,6 +16,8 @@ export const MENU_COMMANDS = [
   'session.keep',
   'session.resume',
   'session.continue',
+  'session.export',
+  'session.import',
   'palette.open',
   'inbox.open',
   'fleet.open',
@@ -72,6 +74,11 @@ export type WindowBridge = {
   openExternal(url: string): Promise<boolean>
   /** Lets a person choose a folder; undefined when they did not. */
   chooseFolder(): Promise<string | undefined>
+  /**
+   * Lets a person choose a file, or with `save`, which is the name that is offered, where a new one is to be; its
+   * absolute path, or undefined when they did not.
+   */
+  chooseFile(save?: string): Promise<string | undefined>
   /** Opens the data folder in the system's file manager; false when it could not be. */
   showDataFolder(): Promise<boolean>
   /** Texts that windows keep in the data folder, by name: there again after any end of the application. */

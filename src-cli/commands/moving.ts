@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Reference } from '../../src-shared/ids.ts'
 import type { Leftover } from '../../src-shared/moving.ts'
-import { Passphrase } from '../../src-shared/moving.ts'
+import { importCommand, Passphrase } from '../../src-shared/moving.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { Context } from '../context.ts'
 import { describeIssues, UsageError } from '../failures.ts'
@@ -33,7 +33,7 @@ export function addMovingCommands(session: Command, run: CommandRunner): void {
         else {
           const size = bytesText(made.bytes)
           print.say(
-            `${ref} is in ${made.file} (${size}). It takes no more inputs here: import it where it is to go on.`,
+            `${ref} is in ${made.file} (${size}). It takes no more inputs here. Where it is to go on: ${importCommand(made.file)}`,
           )
         }
       }),

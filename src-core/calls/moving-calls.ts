@@ -47,12 +47,12 @@ async function projectOf(read: Reader, repo: string): Promise<Result<ProjectRow>
     return refuse(
       'export.no-project',
       `No project here has the remote ${repo}.`,
-      'Add the project first, or name the one that it belongs to with --project.',
+      'Add the project first, or name the one that it belongs to: `--project`, or Project in the window.',
     )
   }
   return refuse(
     'export.which-project',
     `${same.map(({ name }) => JSON.stringify(name)).join(' and ')} have the remote ${repo}.`,
-    'Name the one that it belongs to with --project.',
+    'Name the one that it belongs to: `--project`, or Project in the window.',
   )
 }

@@ -1,4 +1,5 @@
 import type { Instant } from '../../src-shared/ids.ts'
+import { importCommand } from '../../src-shared/moving.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import type { Decision } from './change.ts'
@@ -58,7 +59,11 @@ export function moveAway(
   withdrawQuestions(draft, draft.questions, WENT)
   for (const input of draft.queued) draft.changeInput(input, { state: 'cancelled' })
   draft.set({ wakes: false, saga: null, pending: null, queuedAt: null })
-  draft.move('moved', `exported to ${file}`, 'It goes on where that file is imported.')
+  draft.move(
+    'moved',
+    `exported to ${file}`,
+    `It goes on where that file is imported: \`${importCommand(file)}\`, or “Import a session…” in the window.`,
+  )
   draft.ticketStatus('In progress')
   return accept({ answer: draft, change: draft.change() })
 }

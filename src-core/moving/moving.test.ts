@@ -48,6 +48,7 @@ test('a session that waits is parked, written, and takes nothing any more', asyn
   const { client } = core
   const session = await client.sessions.show({ ref: ticket.key })
   expect(session).toMatchObject({ state: 'moved', openQuestions: 0, reason: `exported to ${file}` })
+  expect(session.hint).toContain(`\`ballet session import ${file}\``)
   expect((await client.tickets.show({ ref: ticket.key })).status).toBe('In progress')
   expect(await client.inbox.list()).toEqual([])
   for (const call of [

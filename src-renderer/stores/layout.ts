@@ -24,7 +24,7 @@ export type Layout = {
   details: boolean
   /** Whether they lie over the panes where there is no room. */
   detailsOver: boolean
-  dialog: 'palette' | 'keyboard' | null
+  dialog: 'palette' | 'keyboard' | 'export' | 'import' | null
   /** Projects and groups that are folded in the sidebar. */
   folded: ReadonlySet<string>
 }

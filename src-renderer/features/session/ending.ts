@@ -43,6 +43,13 @@ export function whyNot(what: Confirm, state: SessionState): string | null {
   return isLive(state) ? null : `It is ${state}: no agent holds it`
 }
 
+/** Why a session cannot be exported now; null when it can. */
+export function whyNotExport(state: SessionState): string | null {
+  if (state === 'finished' || state === 'cancelled' || state === 'moved') return `It is ${state}`
+  if (state === 'queued') return 'It has not begun: start its ticket where it is to be done'
+  return state === 'starting' ? 'It can be exported when it waits or works' : null
+}
+
 /** Why a session cannot go on with another runtime now; null when it can. */
 export function whyNotContinue(state: SessionState): string | null {
   if (state === 'finished' || state === 'cancelled' || state === 'moved') return `It is ${state}`

@@ -1,7 +1,14 @@
 import { Menu } from '@base-ui/react/menu'
 import type { Session } from '../../../src-shared/records.ts'
 import { useMinutes, useSeconds } from '../../stores/clock.ts'
-import { focusPane, openBeside, openPage, toggleDetails, useLayout } from '../../stores/layout.ts'
+import {
+  focusPane,
+  openBeside,
+  openPage,
+  showDialog,
+  toggleDetails,
+  useLayout,
+} from '../../stores/layout.ts'
 import { runtimeTitle } from '../../stores/runtime-reports.ts'
 import { tell } from '../../stores/told.ts'
 import { copyText } from '../../sync/bridge.ts'
@@ -14,7 +21,7 @@ import { PaneHead } from '../shell/pane-head.tsx'
 import { timelineMarkdown } from '../timeline/as-markdown.ts'
 import { keepSession, parkSession, resumeSession } from './actions.ts'
 import { useCost } from './cost.ts'
-import { type Confirm, whyNot, whyNotContinue } from './ending.ts'
+import { type Confirm, whyNot, whyNotContinue, whyNotExport } from './ending.ts'
 import { canResume, whyNotPark } from './parking.ts'
 import { ParkButtons, ParksIn } from './parks-in.tsx'
 
@@ -210,6 +217,16 @@ export function SessionHead({
                     onClick={onContinue}
                   >
                     Continue with…
+                  </Menu.Item>
+                  <Menu.Item
+                    className="menu-item"
+                    disabled={whyNotExport(session.state) !== null}
+                    onClick={() => {
+                      focusPane(pane)
+                      showDialog('export')
+                    }}
+                  >
+                    Export…
                   </Menu.Item>
                   <Menu.Item
                     className="menu-item"

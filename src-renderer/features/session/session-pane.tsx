@@ -3,11 +3,13 @@ import { useStore } from 'zustand'
 import type { SessionId } from '../../../src-shared/ids.ts'
 import type { Session } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
-import { openPage } from '../../stores/layout.ts'
+import { openPage, showDialog } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useSession } from '../../sync/records.ts'
 import type { SessionTimeline } from '../../sync/timeline.ts'
 import { useTimelines } from '../../sync/timelines-context.ts'
+import { showControls } from '../../text/controls.ts'
+import { InlineCode } from '../../ui/inline-code.tsx'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { Composer } from '../composer/composer.tsx'
 import { PaneHead } from '../shell/pane-head.tsx'
@@ -28,6 +30,19 @@ function Over({ session }: { session: Session }) {
     const outcome = await startTicket(client, session.ticketId)
     if (outcome.ok) openPage({ page: 'session', session: outcome.value.id })
     else setRefusal(outcome.refusal)
+  }
+  if (session.state === 'moved') {
+    return (
+      <div className="comp-over">
+        <span className="grow">
+          This session was {showControls(session.reason)}.{' '}
+          <InlineCode text={showControls(session.hint)} />
+        </span>
+        <button type="button" className="btn" onClick={() => showDialog('import')}>
+          Import a session…
+        </button>
+      </div>
+    )
   }
   return (
     <div className="comp-over">

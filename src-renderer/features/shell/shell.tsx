@@ -53,6 +53,12 @@ const KeyboardDialog = lazy(() =>
     default: dialog,
   })),
 )
+const ExportDialog = lazy(() =>
+  import('../moving/export-dialog.tsx').then(({ ExportDialog: dialog }) => ({ default: dialog })),
+)
+const ImportDialog = lazy(() =>
+  import('../moving/import-dialog.tsx').then(({ ImportDialog: dialog }) => ({ default: dialog })),
+)
 
 function PageOf({ page, pane, focused }: { page: Page; pane: number; focused: boolean }) {
   switch (page.page) {
@@ -239,6 +245,8 @@ export function Shell() {
       <Suspense fallback={null}>
         {dialog === 'palette' ? <Palette /> : null}
         {dialog === 'keyboard' ? <KeyboardDialog /> : null}
+        {dialog === 'export' ? <ExportDialog /> : null}
+        {dialog === 'import' ? <ImportDialog /> : null}
       </Suspense>
     </div>
   )
