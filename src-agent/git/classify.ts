@@ -28,6 +28,22 @@ const CREDENTIALS_HINT =
 
 const rules: readonly Rule[] = [
   {
+    fits: /bad (boolean |numeric )?config (value|line|variable|file)|bad zlib compression level|bad config|could not (parse|lock) config|unknown repository extension|Expected git repo version|invalid value for '?[a-z]+\.[a-z.]+/i,
+    refusal: (_, said) => ({
+      code: 'git.configuration',
+      message: `git cannot use its configuration: ${said}`,
+      hint: 'Mend or remove that setting: in the workspace have the agent do it (its .git/config), else in your own (`git config --list --show-origin` names the files). Then try again. Nothing was removed.',
+    }),
+  },
+  {
+    fits: /index file (corrupt|smaller than expected)|bad index file|index uses .+ extension, which we do not understand/i,
+    refusal: (_, said) => ({
+      code: 'workspace.index',
+      message: `git cannot read the index of the workspace: ${said}`,
+      hint: 'Have the agent make it again (remove .git/index, then `git reset`): the files stay as they are, what was staged has to be staged again. Then try again. Nothing was removed.',
+    }),
+  },
+  {
     fits: /\[remote rejected\]|hook declined|remote rejected/i,
     refusal: ({ repo, branch }, said, output) => ({
       code: 'push.rejected',

@@ -2,6 +2,7 @@ import { type Git, type GitOptions, gitFailure } from '../git/run.ts'
 import { foldersWithGit } from '../workspace/inner-git.ts'
 import { type AsideFile, selectAside } from '../workspace/set-aside.ts'
 import { commitOf, type Head, readHead } from '../workspace/state.ts'
+import { withPlaceOfSetting } from './broken-setting.ts'
 import { type Conversions, readConversions } from './conversions.ts'
 import { type PathBytes, splitList } from './path-bytes.ts'
 
@@ -41,13 +42,21 @@ export type Survey = {
 /** For commands that look at all files. */
 export const LONG_LIMIT_MS = 10 * 60_000
 
-/** Rejects with `BalletError` when git cannot read the workspace. */
+/** Rejects with `BalletError` when git cannot read the workspace; one for a setting names the file that has it. */
 export async function surveyWorkspace(
   git: Git,
   cwd: string,
   branch: string,
   signal: AbortSignal,
 ): Promise<Survey> {
+  try {
+    return await survey(git, cwd, branch, signal)
+  } catch (error) {
+    throw await withPlaceOfSetting(git, cwd, error)
+  }
+}
+
+async function survey(git: Git, cwd: string, branch: string, signal: AbortSignal): Promise<Survey> {
   const options: GitOptions = { cwd, signal, limitMs: LONG_LIMIT_MS }
   const others = ['ls-files', '-z', '--others', '--exclude-standard']
   const [head, own, entries, found, ignored, config] = await Promise.all([
