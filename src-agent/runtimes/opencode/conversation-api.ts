@@ -9,8 +9,11 @@ import { PermissionPrompt, SessionInfo, type Status, StoredMessage } from './wir
 
 /** How long a server of MCP may take to answer, before the runtime goes on without it. */
 const MCP_LIMIT_MS = 15_000
-/** The first call for a folder makes the server read its configuration and load what that names. */
-const FIRST_LIMIT_MS = 60_000
+/**
+ * The first call for a folder makes the server read its configuration and load what that names. It may wait 60 s for a
+ * lock that one on another machine left in a shared home.
+ */
+const FIRST_LIMIT_MS = 90_000
 const ABORT_LIMIT_MS = 2_000
 
 const McpStatus = z.record(

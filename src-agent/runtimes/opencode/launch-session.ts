@@ -5,6 +5,7 @@ import type { DriverSignal, DriverSpec, McpServerAddress } from '../driver.ts'
 import { SecretMask } from '../mask-secrets.ts'
 import { whyOf } from './client.ts'
 import { ConversationApi } from './conversation-api.ts'
+import { removeDeadLocks } from './dead-locks.ts'
 import { EventStream } from './event-stream.ts'
 import { guardIsUp } from './guard.ts'
 import { sessionConfig } from './launch.ts'
@@ -36,6 +37,7 @@ export async function launchSession(options: LaunchOptions): Promise<OpencodeSes
   const { spec, ports } = options
   const model = modelOf(spec.model)
   const mask = new SecretMask({ ...spec.env, ...tokensOf(spec.mcpServers) })
+  await removeDeadLocks(spec.env)
   const server = await startServer({
     ...{ executable: spec.executable, cwd: spec.cwd, env: spec.env, args: spec.args },
     ...{ marker: spec.marker, mask, scratchDir: spec.scratchDir },

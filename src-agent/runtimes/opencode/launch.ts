@@ -29,6 +29,31 @@ export function launchEnvironment(env: Readonly<Record<string, string>>): Record
 /** For work on stored conversations, in which no tool runs. */
 export const BARE_CONFIG: OwnConfig = { autoupdate: false, share: 'disabled' }
 
+/** Would bring the person's configuration back. */
+const CONFIG_VARIABLES = ['OPENCODE_CONFIG_CONTENT', 'OPENCODE_CONFIG_DIR'] as const
+
+/**
+ * The environment for such work: with the person's conversations and without their configuration, of which it needs
+ * nothing, neither a plugin to be loaded nor a package to be installed first. `folder` is made and filled.
+ */
+export async function bareEnvironment(
+  env: Readonly<Record<string, string>>,
+  folder: string,
+): Promise<Record<string, string>> {
+  const own: Record<string, string> = { ...env }
+  for (const name of CONFIG_VARIABLES) delete own[name]
+  const config = join(folder, 'config', 'opencode')
+  await mkdir(join(config, 'node_modules'), { recursive: true, mode: 0o700 })
+  // What it would install is there, as far as it looks.
+  const packages = { packages: { '': { dependencies: { '@opencode-ai/plugin': '*' } } } }
+  await writeFile(join(config, 'package-lock.json'), JSON.stringify(packages))
+  return {
+    ...own,
+    XDG_CONFIG_HOME: join(folder, 'config'),
+    XDG_STATE_HOME: join(folder, 'state'),
+  }
+}
+
 /** Writes the files of a session and gives its configuration. It holds no secret: tools can read it. */
 export async function sessionConfig(spec: DriverSpec): Promise<OwnConfig> {
   await mkdir(spec.scratchDir, { recursive: true, mode: 0o700 })

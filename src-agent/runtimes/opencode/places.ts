@@ -1,14 +1,20 @@
 import { access } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { homeOf } from '../find-program.ts'
 
 /** The folder in which opencode keeps its logins and its conversations. */
 export function dataFolder(env: Readonly<Record<string, string>>): string {
-  const set = env.XDG_DATA_HOME
-  const base =
-    set !== undefined && set !== ''
-      ? set
-      : join(env.HOME ?? env.USERPROFILE ?? homedir(), '.local', 'share')
+  return folderOf(env, 'XDG_DATA_HOME', 'share')
+}
+
+/** The folder in which it keeps its locks and what its own window remembers. */
+export function stateFolder(env: Readonly<Record<string, string>>): string {
+  return folderOf(env, 'XDG_STATE_HOME', 'state')
+}
+
+function folderOf(env: Readonly<Record<string, string>>, name: string, usual: string): string {
+  const set = env[name]
+  const base = set !== undefined && set !== '' ? set : join(homeOf(env), '.local', usual)
   return join(base, 'opencode')
 }
 

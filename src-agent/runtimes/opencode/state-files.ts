@@ -11,7 +11,7 @@ import { runBriefly } from '../run-briefly.ts'
 import { isNotFound } from './client.ts'
 import { ConversationApi } from './conversation-api.ts'
 import { findOpencode } from './find.ts'
-import { BARE_CONFIG, launchEnvironment } from './launch.ts'
+import { BARE_CONFIG, bareEnvironment, launchEnvironment } from './launch.ts'
 import { databaseFile, isThere } from './places.ts'
 import { startServer } from './server.ts'
 import { SessionInfo } from './wire.ts'
@@ -85,7 +85,6 @@ export async function restoreState(
     throw corrupt(id, 'it is of another conversation')
   }
   const executable = await programOf(place)
-  const env = launchEnvironment(place.env)
   const inOrder = [...files].sort((a, b) => a.name.split('/').length - b.name.split('/').length)
   for (const { path, name } of inOrder) {
     await mustBe(
@@ -98,13 +97,16 @@ export async function restoreState(
     )
   }
   await removeWhole(id, place)
-  for (const { path } of inOrder) {
-    const options = { cwd: place.cwd, env, limitMs: IMPORT_LIMIT_MS }
-    const run = await runBriefly(executable, ['import', path], options)
-    if (run.exitCode === 0) continue
-    const said = (run.stderr || run.stdout).trim().slice(-500)
-    throw corrupt(id, run.timedOut ? 'opencode did not take it in time' : said)
-  }
+  await inScratch(place, async (scratchDir) => {
+    const env = launchEnvironment(await bareEnvironment(place.env, scratchDir))
+    for (const { path } of inOrder) {
+      const options = { cwd: place.cwd, env, limitMs: IMPORT_LIMIT_MS }
+      const run = await runBriefly(executable, ['import', path], options)
+      if (run.exitCode === 0) continue
+      const said = (run.stderr || run.stdout).trim().slice(-500)
+      throw corrupt(id, run.timedOut ? 'opencode did not take it in time' : said)
+    }
+  })
   return files
 }
 
@@ -174,16 +176,30 @@ async function withServer<T>(
     session: randomUUID(),
     nonce: randomBytes(8).toString('hex'),
   })
+  return inScratch(place, async (scratchDir) => {
+    try {
+      const env = await bareEnvironment(place.env, scratchDir)
+      const server = await startServer({
+        ...{ executable: await programOf(place), cwd: scratchDir, env, marker },
+        ...{ mask: new SecretMask(place.env), scratchDir, config: BARE_CONFIG },
+      })
+      return await work(new ConversationApi(server.client))
+    } finally {
+      await endTree([marker], { limitMs: 10_000 })
+    }
+  })
+}
+
+/** A folder of this work alone, which goes with it. */
+async function inScratch<T>(
+  place: RuntimePlace,
+  work: (scratchDir: string) => Promise<T>,
+): Promise<T> {
   await mkdir(place.scratchDir, { recursive: true, mode: 0o700 })
   const scratchDir = await mkdtemp(join(place.scratchDir, 'opencode-'))
   try {
-    const server = await startServer({
-      ...{ executable: await programOf(place), cwd: scratchDir, env: place.env, marker },
-      ...{ mask: new SecretMask(place.env), scratchDir, config: BARE_CONFIG },
-    })
-    return await work(new ConversationApi(server.client))
+    return await work(scratchDir)
   } finally {
-    await endTree([marker], { limitMs: 10_000 })
     await rm(scratchDir, { recursive: true, force: true })
   }
 }
@@ -232,8 +248,8 @@ async function realPath(path: string): Promise<string> {
 
 const ID = /^ses_[A-Za-z0-9]+$/
 
-/** It becomes part of a path. */
+/** It becomes part of a path. Throws `state.corrupt`. */
 function mustBeId(conversation: string): string {
   if (ID.test(conversation)) return conversation
-  throw new RangeError(`not the id of a conversation: ${JSON.stringify(conversation)}`)
+  throw corrupt(JSON.stringify(conversation), 'that is not the id of a conversation of opencode')
 }
