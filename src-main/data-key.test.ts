@@ -63,3 +63,14 @@ test('a key that cannot be unwrapped is said, and never made anew', async () => 
   writeFileSync(files.key, `${key}\n`)
   expect(await keyOf(fails)).toBe(key)
 })
+
+test('a keychain that is locked is no missing one: what it wrapped waits for it', async () => {
+  const shut = keychain({ isEncryptionAvailable: () => false })
+  const key = await keyOf(keychain())
+  await expect(keyOf(shut)).rejects.toMatchObject({
+    code: 'key.locked',
+    hint: expect.stringContaining('start it again'),
+  })
+  expect(readdirSync(folder)).toEqual(['key.wrapped'])
+  expect(await keyOf(keychain())).toBe(key)
+})

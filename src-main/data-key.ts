@@ -6,6 +6,9 @@ import { BalletError } from '../src-shared/refusal.ts'
 
 const KEY_BYTES = 32
 
+const COPY_HINT =
+  'Without the key nothing that is kept of parked sessions can be read; a copy of it, from ballet key export, may be put beside it as the file key.'
+
 export type Keychain = Pick<
   SafeStorage,
   'isEncryptionAvailable' | 'encryptString' | 'decryptString'
@@ -28,7 +31,9 @@ export function desktopDataKey(
     let known: Promise<string> | null = null
     const find = async () => {
       if (await isThere(folder.key)) return inFile()
-      if (!isKept(keychain, platform)) return inFile()
+      const state = stateOf(keychain, platform)
+      if (state === 'closed' && (await isThere(folder.wrappedKey))) throw closed(folder.wrappedKey)
+      if (state !== 'open') return inFile()
       return (await unwrap(keychain, folder.wrappedKey)) ?? wrapNew(keychain, folder.wrappedKey)
     }
     return () => {
@@ -41,10 +46,10 @@ export function desktopDataKey(
   }
 }
 
-/** `basic_text` wraps with a key that is in every copy of the program. */
-function isKept(keychain: Keychain, platform: NodeJS.Platform): boolean {
-  if (!keychain.isEncryptionAvailable()) return false
-  return platform !== 'linux' || keychain.getSelectedStorageBackend?.() !== 'basic_text'
+/** Closed: the desktop has one, which is locked or does not run. `basic_text` wraps with a key of every copy. */
+function stateOf(keychain: Keychain, platform: NodeJS.Platform): 'open' | 'closed' | 'none' {
+  if (platform === 'linux' && keychain.getSelectedStorageBackend?.() === 'basic_text') return 'none'
+  return keychain.isEncryptionAvailable() ? 'open' : 'closed'
 }
 
 async function unwrap(keychain: Keychain, file: string): Promise<string | null> {
@@ -94,12 +99,21 @@ async function isThere(file: string): Promise<boolean> {
   )
 }
 
+/** Electron asks for it once in its life. */
+function closed(file: string): BalletError {
+  return new BalletError({
+    code: 'key.locked',
+    message: `The data key in ${file} is wrapped by the system's keychain, which is locked or does not run.`,
+    hint: `Unlock the keychain, then quit Ballet and start it again. ${COPY_HINT}`,
+  })
+}
+
 function locked(file: string, cause: unknown): BalletError {
   return new BalletError(
     {
       code: 'key.locked',
       message: `The system's keychain does not open the data key in ${file}.`,
-      hint: 'Unlock the keychain of the user who made it, and try again. Without the key nothing that is kept of parked sessions can be read; a copy of it, from ballet key export, may be put beside it as the file key.',
+      hint: `Unlock the keychain of the user who made it, and try again. ${COPY_HINT}`,
     },
     { cause },
   )

@@ -1,4 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -39,4 +48,16 @@ test('a key that the keychain wrapped, and one that is none, are never replaced'
   const right = Buffer.alloc(32, 7).toString('base64')
   writeFileSync(files.key, right)
   expect(await key()).toBe(right)
+})
+
+test('a key that others could read is closed to them, and one that is no file is said', async () => {
+  const files = layOut(folder)
+  const right = Buffer.alloc(32, 7).toString('base64')
+  writeFileSync(files.key, right)
+  chmodSync(files.key, 0o644)
+  expect(await dataKeyFile(files)()).toBe(right)
+  if (process.platform !== 'win32') expect(statSync(files.key).mode & 0o777).toBe(0o600)
+  rmSync(files.key)
+  mkdirSync(files.key)
+  await expect(dataKeyFile(files)()).rejects.toMatchObject({ code: 'key.unusable' })
 })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { access, link, open, readFile, rm } from 'node:fs/promises'
+import { access, chmod, link, open, readFile, rm, stat } from 'node:fs/promises'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { DataFolder } from './data-folder.ts'
 
@@ -7,8 +7,8 @@ const KEY_BYTES = 32
 
 /**
  * The data key of a host without a keychain: 32 random bytes in base64, in a file of its owner alone, made when it is
- * first needed. A key that cannot be read is never made anew: what is sealed with it would be lost.
- * Rejects with `BalletError`: `key.wrapped`, `key.malformed`, `key.unusable`.
+ * first needed, and closed to others where it is open to them. A key that cannot be read is never made anew: what is
+ * sealed with it would be lost. Rejects with `BalletError`: `key.wrapped`, `key.malformed`, `key.unusable`.
  */
 export function dataKeyFile({
   key: file,
@@ -54,6 +54,7 @@ async function read(file: string): Promise<string | undefined> {
   let text: string
   try {
     text = (await readFile(file, 'utf8')).trim()
+    await closeToOthers(file)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw unusable(file, textOf(error), error)
@@ -64,6 +65,12 @@ async function read(file: string): Promise<string | undefined> {
     message: `${file} does not hold a data key.`,
     hint: 'Put the right key back, from a backup or with: ballet key export. Without it nothing that is kept of parked sessions can be read; moving the file away makes a new key for what is parked from now on.',
   })
+}
+
+/** A key that was copied here may be as open as the folder that it came from. */
+async function closeToOthers(file: string): Promise<void> {
+  if (process.platform === 'win32') return
+  if (((await stat(file)).mode & 0o077) !== 0) await chmod(file, 0o600)
 }
 
 /** Under its name only when it is whole and on the disk; one that somebody else made meanwhile counts. */
