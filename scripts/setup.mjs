@@ -9,7 +9,7 @@ import { ensureSqlite } from './ground/native-sqlite.mjs'
 import { placesOf, sweep } from './ground/places.mjs'
 import { createReport } from './ground/progress.mjs'
 import { endChildrenOnSignals, endGroup } from './ground/run.mjs'
-import { DISPLAY_PACKAGES, ensureSystemPackages } from './ground/system-packages.mjs'
+import { DISPLAY_PACKAGES, ensureSystemPackages, TEST_PACKAGES } from './ground/system-packages.mjs'
 
 /** The folder whose lock file pins the runtimes that the tests drive beside the Claude Code of this clone. */
 const TESTED_RUNTIMES = join('e2e', 'runtimes')
@@ -19,7 +19,8 @@ const TESTED_RUNTIMES = join('e2e', 'runtimes')
  * What is done already is left alone; it may be interrupted anywhere, and run by two at once.
  *
  * @param {object} [options]
- * @param {boolean} [options.forTests] also what only tests need: the runtimes that they drive, about 1 GB
+ * @param {boolean} [options.forTests] also what only tests need: Debian packages, and the runtimes that they drive,
+ *   about 1 GB
  * @param {import('./ground/places.mjs').Places} [options.places]
  * @param {import('./ground/progress.mjs').Report} [options.report]
  * @throws {import('./ground/errors.mjs').GroundError}
@@ -41,8 +42,9 @@ export async function setUp({
   const lock = await lockAt(join(places.state, 'lock'), (text) => report.line(`  … ${text}`))
   try {
     await sweep(places.scratch)
+    const packages = forTests ? [...DISPLAY_PACKAGES, ...TEST_PACKAGES] : DISPLAY_PACKAGES
     await report.step('System packages', (step) =>
-      ensureSystemPackages(DISPLAY_PACKAGES, step, report, lock),
+      ensureSystemPackages(packages, step, report, lock),
     )
     await report.step('Dependencies', (step) => ensureDependencies(places.root, step, lock))
     await report.step('Electron runtime', (step) =>

@@ -14,6 +14,8 @@ export const DISPLAY_PACKAGES = [
   'libxss1',
   'libatk-bridge2.0-0',
 ]
+/** What single end-to-end tests need besides, which are left out where it is missing: a keychain, a clock in hand. */
+export const TEST_PACKAGES = ['gnome-keyring', 'libfaketime']
 /** What compiling better-sqlite3 needs. */
 export const COMPILER_PACKAGES = ['python3', 'make', 'g++']
 
