@@ -77,7 +77,7 @@ export function startBareClaude(options: BareClaudeOptions): BareClaude {
         // Else it leaves its folders of tool outputs in the system's one.
         CLAUDE_CODE_TMPDIR: options.configDir,
         ANTHROPIC_BASE_URL: options.url,
-        ANTHROPIC_API_KEY: 'scripted',
+        ANTHROPIC_API_KEY: 'sk-scripted-0000',
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
         CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
         DISABLE_AUTOUPDATER: '1',

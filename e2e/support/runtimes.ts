@@ -150,7 +150,7 @@ async function opencodeHome(home: string, modelUrl: string): Promise<Record<stri
   }
   const provider = {
     ...{ npm: '@ai-sdk/anthropic', name: 'Scripted', models: { m1: model } },
-    options: { baseURL: `${modelUrl}/v1`, apiKey: 'scripted' },
+    options: { baseURL: `${modelUrl}/v1`, apiKey: 'sk-scripted-0000' },
   }
   await writeFile(
     join(folder('config'), 'opencode', 'opencode.json'),
@@ -183,7 +183,7 @@ async function codexHome(home: string, modelUrl: string): Promise<Record<string,
     'env_key = "OPENAI_API_KEY"',
   ]
   await writeFile(join(home, 'config.toml'), `${lines.join('\n')}\n`)
-  return { CODEX_HOME: home, OPENAI_API_KEY: 'scripted' }
+  return { CODEX_HOME: home, OPENAI_API_KEY: 'sk-scripted-0000' }
 }
 
 /**

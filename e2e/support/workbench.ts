@@ -103,7 +103,7 @@ async function makeWorkbench(
     XDG_RUNTIME_DIR: path('run'),
     CLAUDE_CONFIG_DIR: claudeDir,
     ANTHROPIC_BASE_URL: model.url,
-    ANTHROPIC_API_KEY: 'scripted',
+    ANTHROPIC_API_KEY: 'sk-scripted-0000',
   }
   const processes = () => processesWithVariable('HOME', home)
   return {
