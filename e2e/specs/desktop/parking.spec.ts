@@ -1,10 +1,11 @@
-import { writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, type Page } from '@playwright/test'
 import type { Session } from '../../../src-shared/records.ts'
 import { serious } from '../../support/accessibility.ts'
 import { ask, waitForQuestions } from '../../support/asking.ts'
 import type { BalletClient } from '../../support/ballet-client.ts'
-import { requestsOf, seenIn } from '../../support/conversation.ts'
+import { requestsOf, seenIn, timesSaid } from '../../support/conversation.ts'
 import type { DesktopApp } from '../../support/desktop-app.ts'
 import { doInMain } from '../../support/main-process.ts'
 import { bash, say, script, untilFile } from '../../support/steps.ts'
@@ -44,7 +45,7 @@ async function startAsking(client: BalletClient): Promise<Session> {
 /** A session whose turn runs until a file is there. */
 async function startWorking(client: BalletClient, file: string): Promise<Session> {
   const { session } = await startTicket(client, {
-    body: script(bash(untilFile(file)), say('Over.')),
+    body: `Ticket-word. ${script(bash(untilFile(file)), say('Over.'))}`,
   })
   await waitForEvent(client, session.id, 'tool.call', () => true, { timeoutMs: 60_000 })
   return client.sessions.show({ ref: session.id })
@@ -211,22 +212,35 @@ test('quitting parks every session, and after the start the right ones run', asy
     expect(await client.sessions.show({ ref: id })).toMatchObject({ state: 'working', turn: 1 })
   }
 
+  // Their grace is over when it was to be, unless somebody waits for them a second time.
+  await client.settings.edit({ drainGraceSeconds: 10 })
+  const begun = performance.now()
   await doInMain(first.desktop.app, ({ app }) => app.quit())
   const again = await quitWindow(first.desktop)
+  await expect(again.getByText(/interrupted in 0:0[1-6]/u)).toHaveCount(3)
+  await again.getByRole('button', { name: 'Keep waiting' }).click()
+  await waitFor('the first grace to be over', () => performance.now() - begun > 11_000)
+  for (const { id } of working) {
+    expect(await client.sessions.show({ ref: id })).toMatchObject({ state: 'working', turn: 1 })
+  }
   await again.getByRole('button', { name: 'Interrupt now' }).click()
   await waitFor('the application to end', () => !first.desktop.isRunning(), { timeoutMs: 60_000 })
   expect(await bench.processes()).toEqual([])
+  expect(await readdir(join(bench.dataDir, 'workspaces'))).toEqual([])
 
   await writeFile(gate, '')
   const second = await bench.desktop()
   const later = await second.client()
-  for (const { id } of working) {
+  for (const { id, conversation } of working) {
     await waitForTurnEnd(later, id, 2, 90_000)
-    expect((await later.sessions.show({ ref: id })).parked).toBeNull()
+    expect(await later.sessions.show({ ref: id })).toMatchObject({ conversation, parked: null })
+    expect(timesSaid(requestsOf(bench.model, conversation).at(-1), 'Ticket-word.')).toBe(1)
   }
   for (const { id } of waiting) {
-    const session = await later.sessions.show({ ref: id })
-    expect(session).toMatchObject({ state: 'parked', agent: null, openQuestions: 1 })
+    expect(await later.sessions.show({ ref: id })).toMatchObject({
+      ...{ state: 'parked', agent: null, openQuestions: 1, turn: 1 },
+      parked: { why: 'quit', wakes: false, pushed: true },
+    })
   }
   for (const { id } of [...working, ...waiting]) {
     checkTimeline(await timelineOf(later, id), await later.sessions.show({ ref: id }))
