@@ -35,6 +35,8 @@ export const SnapshotManifest = z.object({
   /** Newest first. */
   stashes: z.array(z.object({ commit: Commit, message: z.string() })),
   intentToAdd: z.array(z.object({ path: z.string(), mode: FileMode })),
+  /** Permissions of files that are not those that a new one has. */
+  modes: z.array(z.object({ path: z.string(), mode: z.int().min(0).max(0o777) })).default([]),
   assumeUnchanged: Paths,
   skipWorktree: z.array(z.object({ path: z.string(), absent: z.boolean() })),
   raw: Paths,

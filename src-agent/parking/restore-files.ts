@@ -4,8 +4,10 @@ import { BalletError } from '../../src-shared/refusal.ts'
 import { GIT_LIMITS, type Git, type GitOptions } from '../git/run.ts'
 import { extractInto, makeFolders } from './archive.ts'
 import { withoutDrivers } from './conversions.ts'
+import { setModes } from './file-modes.ts'
 import { partOfRefs, restoreLocalRefs, updateRefs } from './local-refs.ts'
 import type { SnapshotCommits, SnapshotManifest } from './manifest.ts'
+import { isListed, isRestorable } from './own-settings.ts'
 import {
   absolutePath,
   foldersAbove,
@@ -40,6 +42,8 @@ export async function restoreFiles(
   for (const { path, absent } of manifest.skipWorktree) {
     if (absent) await removeWithFolders(cwd, safe(path))
   }
+  const modes = manifest.modes.map(({ path, mode }) => ({ path: safe(path), mode }))
+  await setModes(cwd, modes)
   if (aside !== null) await extractInto(openSealed(aside.file, aside.key), cwd)
   // What git knows of the files stays where index and files agree.
   await git.text(['read-tree', '--reset', snapshot.index], options)
@@ -74,7 +78,10 @@ export async function restoreCommit(
 async function restoreSettings(git: Git, cwd: string, manifest: SnapshotManifest): Promise<void> {
   const known = await readConfig(git, { cwd })
   for (const [name, value] of manifest.config) {
-    if (setting(known, name) !== value) await git.text(['config', name, value], { cwd })
+    // A session may have been brought in from elsewhere: nothing in it may make git run a program.
+    if (!isRestorable(name)) continue
+    if (isListed(name)) await git.text(['config', '--add', name, value], { cwd })
+    else if (setting(known, name) !== value) await git.text(['config', name, value], { cwd })
   }
   for (const [name, text] of manifest.info) {
     await writeFile(join(cwd, '.git', 'info', name), pathOfName(text), 'latin1')

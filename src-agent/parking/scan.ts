@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { lstat, mkdir, readdir, readlink, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readlink, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { type Git, type GitOptions, gitFailure } from '../git/run.ts'
 import { copyIndex } from '../workspace/snapshot.ts'
 import { type Blob, hashFiles, hashWritten } from './conversions.ts'
+import { unusualModes } from './file-modes.ts'
 import { FileMode } from './manifest.ts'
 import {
   absolutePath,
@@ -15,6 +16,7 @@ import {
   nameOfPath,
   type PathBytes,
 } from './path-bytes.ts'
+import { statAll } from './stat-files.ts'
 import {
   type IndexEntry,
   isEmptyBlob,
@@ -32,6 +34,8 @@ export type ScannedWork = {
   workTree: string
   /** Entries of the index that are only intended to be added. */
   intentToAdd: readonly { path: PathBytes; mode: FileMode }[]
+  /** Permissions that are not those of a new file on this machine; not the bits for other users' rights. */
+  modes: readonly { path: PathBytes; mode: number }[]
   assumeUnchanged: readonly PathBytes[]
   skipWorktree: readonly { path: PathBytes; absent: boolean }[]
   /** Files of which git would write other bytes to the disk than the ones that are there. */
@@ -75,6 +79,7 @@ export async function scanWork(
       ...{ indexTree, workTree, intentToAdd, skipWorktree },
       assumeUnchanged: pathsOf(survey.entries.filter((entry) => entry.assumeUnchanged)),
       raw: pathsOf(files.filter((file) => file.raw)),
+      modes: await unusualModes(survey, pathsOf(files.filter(({ mode }) => mode !== '120000'))),
       emptyFolders: await findEmptyFolders(survey, files),
       digest: digestOf(files),
     }
@@ -361,30 +366,6 @@ function digestOf(files: readonly WorkFile[]): string {
     hash.update(`${mode} ${rawId}\t${path}\0`, 'latin1')
   }
   return hash.digest('hex')
-}
-
-/** Those that are there; a folder where a file is expected is not there either. */
-async function statAll(cwd: string, paths: readonly PathBytes[]): Promise<Map<PathBytes, Stats>> {
-  const found = new Map<PathBytes, Stats>()
-  for (let at = 0; at < paths.length; at += 256) {
-    const some = paths.slice(at, at + 256)
-    const infos = await Promise.all(some.map((path) => statIfThere(absolutePath(cwd, path))))
-    for (const [index, path] of some.entries()) {
-      const info = infos[index]
-      if (info?.isFile() || info?.isSymbolicLink()) found.set(path, info)
-    }
-  }
-  return found
-}
-
-async function statIfThere(path: Buffer): Promise<Stats | undefined> {
-  try {
-    return await lstat(path)
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw error
-  }
 }
 
 async function must(git: Git, args: readonly string[], options: GitOptions): Promise<void> {

@@ -52,7 +52,7 @@ function readHead(bytes: Buffer, file: string, key: Uint8Array): Head {
     throw new BalletError({
       code: 'state.wrong-key',
       message: `${file} was sealed with another key than the one of this data folder.`,
-      hint: 'Open it with the data folder that made it, or import its key there with `ballet key export`.',
+      hint: 'Open it with the data folder that made it, or put the key of that one, which `ballet key export` writes, in this one as the file `key`.',
     })
   }
   return { bytes, key: derive(key, salt, 'content', KEY_BYTES) }

@@ -2,6 +2,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { Git, GitOptions } from '../git/run.ts'
+import { BALLET_IDENTITY } from '../workspace/clone.ts'
 import { withRefusals } from '../workspace/failure.ts'
 import { type PushedCommit, readRecord } from '../workspace/record.ts'
 import type { Report, WorkspacePlan } from '../workspace/report.ts'
@@ -17,6 +18,8 @@ import {
   updateRefs,
 } from './local-refs.ts'
 import { indexMessage, type SnapshotManifest, workMessage } from './manifest.ts'
+import { hooksOf, ignoredInWords, tellNotKept } from './not-kept.ts'
+import { BYTE_SETTINGS, type OwnSettings, readOwnSettings } from './own-settings.ts'
 import { absolutePath, nameOfPath } from './path-bytes.ts'
 import { type ScannedWork, scanWork } from './scan.ts'
 import { type SealedFile, sealFile, sealStream } from './sealed-file.ts'
@@ -42,6 +45,8 @@ export type Snapshot = {
   pushed: readonly PushedCommit[]
   /** Files that are not for the remote, by `nameOfPath`; they are in `asideArchive`, or in `archive`. */
   aside: readonly { name: string; why: string; bytes: number }[]
+  /** What git ignores and nothing keeps, in words; null when there is nothing. */
+  ignored: string | null
   asideArchive: SealedFile | null
   /** Other branches, tags and stashes: a sealed git bundle. */
   refsBundle: SealedFile | null
@@ -91,7 +96,8 @@ async function snapshotOf(
   const reasons = await beyondCommits(git, survey, report, signal)
   await mkdir(target.folder, { recursive: true, mode: 0o700 })
   const aside = survey.aside.map(({ path, why, bytes }) => ({ name: nameOfPath(path), why, bytes }))
-  const common = { from: cwd, base: record.base, pushed: record.pushed, aside, reasons }
+  const ignored = ignoredInWords(survey)
+  const common = { from: cwd, base: record.base, pushed: record.pushed, aside, ignored, reasons }
   const nothing = { asideArchive: null, refsBundle: null, archive: null }
   if (reasons.length > 0) {
     const archive = await archiveWorkspace(
@@ -108,13 +114,16 @@ async function snapshotOf(
       signal,
     )
     tellArchive(report, reasons)
+    await tellNotKept(survey, [], report)
     const commit = survey.own ?? survey.head.commit
     const needsPush = await isWorthPushing(git, plan, commit)
     return { ...common, ...nothing, archive, commit, workInProgress: false, needsPush }
   }
   tellAside(report, aside)
+  const settings = await readOwnSettings(git, cwd, plan.repo)
+  await tellNotKept(survey, [...settings.left, ...(await hooksOf(cwd))], report)
   const work = await scanWork(git, survey, signal)
-  const manifest = await makeManifest(git, plan, record.base, survey, work)
+  const manifest = await makeManifest(git, plan, record.base, survey, work, settings)
   if (await isAllCommitted(git, survey, work, manifest)) {
     const { commit } = survey.head
     const needsPush = await isWorthPushing(git, plan, commit)
@@ -129,25 +138,17 @@ async function snapshotOf(
   }
 }
 
-/** Settings of the clone that an agent may have made, and those that change bytes, whoever made them. */
-const OWN_SETTINGS = '^user\\.(name|email)$'
-const BYTE_SETTINGS = ['core.autocrlf', 'core.eol', 'core.safecrlf']
-const BALLET_IDENTITY = ['Ballet', 'ballet@localhost']
-
 async function makeManifest(
   git: Git,
   plan: WorkspacePlan,
   base: string,
   survey: Survey,
   work: ScannedWork,
+  settings: OwnSettings,
 ): Promise<SnapshotManifest> {
   const { cwd, head, own } = survey
   const names = (paths: readonly string[]) => paths.map(nameOfPath)
-  const local = await git.run(['config', '--local', '--get-regexp', OWN_SETTINGS], { cwd })
-  const config = [...local.stdout.toString('utf8').matchAll(/^(\S+) (.*)$/gm)].flatMap(
-    ([, name = '', value = '']): [string, string][] =>
-      BALLET_IDENTITY.includes(value) ? [] : [[name, value]],
-  )
+  const config = settings.kept.map(([name, value]): [string, string] => [name, value])
   for (const name of BYTE_SETTINGS) {
     const value = setting(survey.config, name)
     if (value !== undefined) config.push([name, value])
@@ -162,6 +163,7 @@ async function makeManifest(
     ...{ session: plan.session, ticket: plan.ticket, branch: plan.branch, base, head, own },
     ...(await readLocalRefs(git, plan)),
     intentToAdd: work.intentToAdd.map(({ path, mode }) => ({ path: nameOfPath(path), mode })),
+    modes: work.modes.map(({ path, mode }) => ({ path: nameOfPath(path), mode })),
     assumeUnchanged: names(work.assumeUnchanged),
     skipWorktree: work.skipWorktree.map(({ path, absent }) => ({ path: nameOfPath(path), absent })),
     raw: names(work.raw),
@@ -180,7 +182,14 @@ async function isAllCommitted(
   if (head.commit === null || head.branch !== manifest.branch || own !== head.commit) return false
   const more = [
     ...[manifest.refs, manifest.stashes, manifest.info, aside],
-    ...[work.intentToAdd, work.assumeUnchanged, work.skipWorktree, work.raw, work.emptyFolders],
+    ...[
+      work.modes,
+      work.intentToAdd,
+      work.assumeUnchanged,
+      work.skipWorktree,
+      work.raw,
+      work.emptyFolders,
+    ],
   ]
   if (more.some((list) => list.length > 0)) return false
   // Settings of line ends are those of the person, and there anyway.
@@ -256,7 +265,7 @@ async function commitOnce(git: Git, options: GitOptions, made: NewCommit): Promi
 /** The author of Ballet's commits where git, by now, knows none. */
 async function identityOf(git: Git, cwd: string): Promise<Record<string, string>> {
   const known = await git.run(['var', 'GIT_COMMITTER_IDENT'], { cwd })
-  const [name = '', email = ''] = BALLET_IDENTITY
+  const [name, email] = BALLET_IDENTITY
   const own = {
     ...{ GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email },
     ...{ GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email },

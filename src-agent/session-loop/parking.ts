@@ -279,7 +279,7 @@ export class Parking {
   /** The runtime that wrote the state has ended; most likely it is the one that is installed. */
   async #installedVersion(): Promise<string> {
     const { spec, env } = this.#context
-    const found = await this.#driver.find({ path: spec.runtimePath, env })
+    const found = await this.#driver.find({ path: spec.runtimePath, env, remembers: true })
     return found.version ?? 'unknown'
   }
 }
@@ -294,13 +294,14 @@ export async function removeCutParking({ spec, dataDir }: LoopContext): Promise<
 
 function snapshotInWords(snapshot: Snapshot | null): string {
   if (snapshot === null) return 'There is no workspace.'
-  const { commit, aside, archive, workInProgress } = snapshot
+  const { commit, aside, archive, workInProgress, ignored } = snapshot
   const at = commit === null ? 'nothing' : commit.slice(0, 12)
   const files = aside.length === 1 ? '1 file is' : `${aside.length} files are`
   const beside = aside.length === 0 ? '' : ` ${files} kept beside it.`
-  if (archive !== null) return `The whole workspace is kept, ${inBytes(archive.bytes)}.`
-  if (workInProgress) return `Uncommitted work is in two commits, up to ${at}.${beside}`
-  return `Everything is committed, up to ${at}.`
+  const without = ignored === null ? '' : ` What git ignores is not kept: ${ignored}.`
+  if (archive !== null) return `The whole workspace is kept, ${inBytes(archive.bytes)}.${without}`
+  if (workInProgress) return `Uncommitted work is in two commits, up to ${at}.${beside}${without}`
+  return `Everything is committed, up to ${at}.${without}`
 }
 
 function stateInWords(state: ParkedWork['state']): string {

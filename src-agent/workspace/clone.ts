@@ -181,13 +181,17 @@ export async function initClone(
   await giveIdentity(git, folder)
 }
 
+/** Name and address of the author where git knows none. */
+export const BALLET_IDENTITY: readonly [string, string] = ['Ballet', 'ballet@localhost']
+
 /** Where git knows no author, Ballet is it, in this clone alone. */
 async function giveIdentity(git: Git, folder: string): Promise<void> {
   const known = await git.run(['config', '--get-regexp', '^user\\.(name|email)$'], { cwd: folder })
   const text = known.stdout.toString('utf8')
   const missing: [string, string][] = []
-  if (!/^user\.name \S/m.test(text)) missing.push(['name', 'Ballet'])
-  if (!/^user\.email \S/m.test(text) && !git.env.EMAIL) missing.push(['email', 'ballet@localhost'])
+  const [name, email] = BALLET_IDENTITY
+  if (!/^user\.name \S/m.test(text)) missing.push(['name', name])
+  if (!/^user\.email \S/m.test(text) && !git.env.EMAIL) missing.push(['email', email])
   if (missing.length > 0) {
     await appendFile(join(folder, '.git', 'config'), configSection('user', missing))
   }
