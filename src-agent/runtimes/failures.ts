@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { DriverSpec } from './driver.ts'
+import { describeExit, type Exit } from './line-process.ts'
 
 /** The runtime certainly did not get a message. `title` is what people call it. */
 export function notWritten(title: string, why: string): BalletError {
@@ -9,6 +10,21 @@ export function notWritten(title: string, why: string): BalletError {
     message: `${title} did not take the message: ${why}.`,
     hint: 'The message stays queued and is delivered when the session goes on.',
   })
+}
+
+/** Code of the refusal of a start which something else than Ballet or the runtime ended, so that another may go well. */
+export const START_KILLED = 'runtime.start-killed'
+
+/** The runtime ended in its start. `said`: what it printed, which `hint` is made for. */
+export function endedInStart(
+  title: string,
+  exit: Exit,
+  said: string,
+  hint: (detail: string) => string,
+): BalletError {
+  const message = describeExit(title, exit, said)
+  const code = exit.signal === null ? 'runtime.start-failed' : START_KILLED
+  return new BalletError({ code, message, hint: hint(message) })
 }
 
 /** The runtime does not have the conversation that should go on. */

@@ -12,6 +12,7 @@ import type {
   ResumeFacts,
   RuntimeSession,
 } from '../runtimes/driver.ts'
+import { START_KILLED } from '../runtimes/failures.ts'
 
 /** How long a runtime may take, in milliseconds. */
 export const RUNTIME_LIMITS = {
@@ -24,6 +25,8 @@ export const RUNTIME_LIMITS = {
   stop: 15_000,
   kill: 10_000,
 } as const
+
+const EXITED_IN_START = 'runtime.exited'
 
 /** Holds the one runtime of a session: nothing of an earlier one is heard any more, and every wait has a limit. */
 export class RuntimeKeeper {
@@ -93,7 +96,7 @@ export class RuntimeKeeper {
       // It was stopped, or exited, while it came up.
       await this.kill()
       throw new BalletError({
-        code: 'runtime.exited',
+        code: EXITED_IN_START,
         message: 'The runtime ended while it started.',
         hint: 'Try again. If it stays, run it in a terminal in the same folder.',
       })
@@ -151,3 +154,7 @@ const NOTHING: Recovery = { signals: [], fates: new Map() }
 function notRunning(): BalletError {
   return new BalletError({ code: 'runtime.exited', message: 'The runtime does not run any more.' })
 }
+
+/** The start of a runtime was ended by something else than Ballet or the runtime itself: another may go well. */
+export const wasKilledInStart = (error: unknown): error is BalletError =>
+  error instanceof BalletError && (error.code === START_KILLED || error.code === EXITED_IN_START)

@@ -346,6 +346,31 @@ describe('a runtime that ends by itself', () => {
     })
   })
 
+  it('is started again when it was killed in its start, and given up at the third time', async () => {
+    const killed = () =>
+      new BalletError({
+        ...{ code: 'runtime.start-killed', hint: 'Try again.' },
+        message: 'Claude Code ended by SIGKILL',
+      })
+    const driver = new RecordingDriver()
+    driver.launches = [killed(), killed()]
+    const harness = await open({}, driver).ready()
+    expect(driver.asked.filter((asked) => asked === 'start')).toHaveLength(3)
+    const ended = harness.events('notice').filter(({ code }) => code === 'runtime.exited')
+    expect(ended.map(({ text }) => text)).toEqual([
+      ...[expect.stringContaining('by SIGKILL'), expect.stringContaining('by SIGKILL')],
+    ])
+    await harness.loop.release()
+
+    const hopeless = new RecordingDriver()
+    hopeless.launches = [killed(), killed(), killed()]
+    expect(await open({}, hopeless).start().untilItem('ended')).toMatchObject({
+      ...{ outcome: 'failed', kept: true },
+      refusal: { message: 'Claude Code ended by SIGKILL' },
+    })
+    expect(hopeless.asked.filter((asked) => asked === 'start')).toHaveLength(3)
+  })
+
   it('learns the fate of what an earlier lease handed over', async () => {
     const driver = new RecordingDriver()
     driver.launches = [{ signals: [], fate: 'delivered' }]

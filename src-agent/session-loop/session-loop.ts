@@ -16,6 +16,7 @@ import { isWorkspaceThere } from './missing-workspace.ts'
 import { Parking, type ParkOrder, removeCutParking } from './parking.ts'
 import { executableOf, prepareWorkspace, replaceWorkspace } from './prepare.ts'
 import { restoreConversation, tellOtherVersion } from './restored-conversation.ts'
+import { wasKilledInStart } from './runtime-keeper.ts'
 
 /**
  * preparing: workspace, setup and first launch · launching: the runtime is brought back · online: it runs ·
@@ -270,7 +271,14 @@ export class SessionLoop {
   async #launch(executable: string, facts: ResumeFacts | null): Promise<void> {
     if (this.#isLeaving()) return
     const mcpServers = await this.#tools.open()
-    await this.#conversation.launch(executable, facts, mcpServers)
+    try {
+      await this.#conversation.launch(executable, facts, mcpServers)
+    } catch (error) {
+      if (this.#isLeaving() || !wasKilledInStart(error) || this.#crashes.count()) throw error
+      const text = `The runtime was ended in its start, and is started again: ${error.message}`
+      this.#context.report.notice('info', 'runtime.exited', text)
+      return this.#launch(executable, facts)
+    }
     if (this.#isLeaving()) return
     this.#cut = NOTHING_CUT
     this.#phase = 'online'

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import type { McpServerAddress } from '../driver.ts'
+import { endedInStart } from '../failures.ts'
 import { type AgentConnection, agentErrorOf } from './connection.ts'
-import { startFailed } from './failures.ts'
+import { RUN_IT, startFailed } from './failures.ts'
 import type { Limits } from './limits.ts'
 import { AUTH_REQUIRED, detailOf } from './turn-end.ts'
 
@@ -102,8 +103,11 @@ export async function ask(
       const why = detailOf(answered, title)
       throw options.refused?.(why) ?? startFailed(title, why)
     }
-    const ended = await connection.endedSoon()
-    throw startFailed(title, ended ?? (error instanceof Error ? error.message : String(error)))
+    if ((await connection.endedSoon()) === null) {
+      throw startFailed(title, error instanceof Error ? error.message : String(error))
+    }
+    const { exited, stderr } = connection.process
+    throw endedInStart(title, await exited, stderr, () => RUN_IT)
   }
 }
 

@@ -4,8 +4,7 @@ import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { endTree } from '../../process-tree/index.ts'
 import type { DriverSignal, DriverSpec } from '../driver.ts'
-import { cannotStart, conversationLost } from '../failures.ts'
-import { describeExit } from '../line-process.ts'
+import { cannotStart, conversationLost, endedInStart } from '../failures.ts'
 import { SecretMask } from '../mask-secrets.ts'
 import { readVersion } from './find.ts'
 import { configFolder, launchEnvironment, prepareLaunch } from './launch.ts'
@@ -151,11 +150,11 @@ async function handshake(process: RuntimeProcess, early: readonly Line[]): Promi
     const result = early.find((line) => line.type === 'result')
     const said = [result?.errors?.join('\n') ?? '', process.stderr].join('\n').trim()
     if (said.includes('No conversation found')) throw conversationLost(said)
-    throw startFailed(describeExit('Claude Code', exit, process.stderr), said)
+    throw endedInStart('Claude Code', exit, process.stderr, () => hintFor(said))
   }
 }
 
-function startFailed(message: string, said: string): BalletError {
+export function startFailed(message: string, said: string): BalletError {
   return new BalletError({ code: 'runtime.start-failed', message, hint: hintFor(said) })
 }
 

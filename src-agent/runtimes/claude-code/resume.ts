@@ -1,14 +1,17 @@
+import type { BalletError } from '../../../src-shared/refusal.ts'
 import type { DriverSignal, DriverSpec, Recovery, ResumeFacts } from '../driver.ts'
-import { conversationLost } from '../failures.ts'
+import { conversationLost, endedInStart } from '../failures.ts'
 import { SecretMask } from '../mask-secrets.ts'
 import { configFolder, launchEnvironment } from './launch.ts'
-import { type DriverPorts, launchSession } from './launch-session.ts'
+import { type DriverPorts, launchSession, startFailed } from './launch-session.ts'
 import { type Conversation, readConversation } from './recover.ts'
 import type { RuntimeProcess } from './runtime-process.ts'
 import type { ClaudeCodeSession } from './session.ts'
 import { holdsMessageOnce, locateTranscript } from './transcript.ts'
 
-const PROOF_LIMIT_MS = 10_000
+/** Not to answer in time proves nothing about the conversation. */
+const PROOF_LIMIT_MS = 30_000
+const TRY_AGAIN = 'Start the ticket again: the conversation is kept.'
 /** The runtime writes its record a moment after it has printed the same. */
 const RECORD_DELAY_MS = 300
 
@@ -103,12 +106,18 @@ function sendAgain(process: RuntimeProcess, uuid: string): Promise<'replayed' | 
   return new Promise((resolve, reject) => {
     let began = false
     const timer = setTimeout(
-      () => fail(`it did not answer within ${PROOF_LIMIT_MS / 1_000} s.`),
+      () =>
+        fail(
+          startFailed(
+            `Claude Code did not answer within ${PROOF_LIMIT_MS / 1_000} s.`,
+            process.stderr,
+          ),
+        ),
       PROOF_LIMIT_MS,
     )
-    const fail = (why: string) => {
+    const fail = (error: BalletError) => {
       clearTimeout(timer)
-      reject(conversationLost(why))
+      reject(error)
     }
     const done = (outcome: 'replayed' | 'taken') => {
       clearTimeout(timer)
@@ -127,7 +136,9 @@ function sendAgain(process: RuntimeProcess, uuid: string): Promise<'replayed' | 
       onGarbage: () => undefined,
       onOversized: () => undefined,
     })
-    void process.exited.then(() => fail(`the runtime ended: ${process.stderr}`))
+    void process.exited.then((exit) =>
+      fail(endedInStart('Claude Code', exit, process.stderr, () => TRY_AGAIN)),
+    )
     process
       .write({
         type: 'user',
@@ -136,6 +147,8 @@ function sendAgain(process: RuntimeProcess, uuid: string): Promise<'replayed' | 
         uuid,
         shouldQuery: false,
       })
-      .catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)))
+      .catch((error: unknown) =>
+        fail(startFailed(`Claude Code did not take a message: ${String(error)}`, process.stderr)),
+      )
   })
 }

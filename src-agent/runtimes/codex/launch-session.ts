@@ -2,8 +2,7 @@ import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { endTree } from '../../process-tree/index.ts'
 import type { DriverSignal, DriverSpec } from '../driver.ts'
-import { cannotStart } from '../failures.ts'
-import { describeExit } from '../line-process.ts'
+import { cannotStart, endedInStart } from '../failures.ts'
 import { SecretMask } from '../mask-secrets.ts'
 import { AppServer, RpcError } from './app-server.ts'
 import { readVersion } from './find.ts'
@@ -135,9 +134,11 @@ async function refuseWithoutLogin(server: AppServer): Promise<void> {
 
 async function describeFailure(server: AppServer, error: unknown): Promise<BalletError> {
   const why = error instanceof Error ? error.message : String(error)
-  const message = server.gone
-    ? describeExit('Codex', await server.exited, server.stderr)
-    : `Codex did not get ready: ${why}`
+  if (server.gone) {
+    const said = server.stderr
+    return endedInStart('Codex', await server.exited, said, (text) => hintFor(`${text}\n${said}`))
+  }
+  const message = `Codex did not get ready: ${why}`
   return new BalletError({
     code: 'runtime.start-failed',
     message,

@@ -87,10 +87,11 @@ export async function launchSession(options: LaunchOptions): Promise<OpencodeSes
     )
     return session
   } catch (error) {
-    await endTree([spec.marker], { graceMs: 0, limitMs: 10_000 })
     const isGone = server.process.gone
-    const why = isGone ? await server.describeEnd() : mask.mask(whyOf(error))
+    await endTree([spec.marker], { graceMs: 0, limitMs: 10_000 })
+    if (isGone) throw await server.endedInStart()
     if (error instanceof BalletError) throw error
+    const why = mask.mask(whyOf(error))
     throw new BalletError(
       {
         code: 'runtime.start-failed',

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { endTree, type Marker } from '../../process-tree/index.ts'
-import { cannotStart } from '../failures.ts'
+import { cannotStart, endedInStart } from '../failures.ts'
 import { describeExit, LineProcess } from '../line-process.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { OpencodeClient } from './client.ts'
@@ -34,6 +34,8 @@ export type OpencodeServer = {
   client: OpencodeClient
   /** How it ended, in words; empty while it runs. */
   describeEnd(): Promise<string>
+  /** For a server that ended before its session was there. */
+  endedInStart(): Promise<BalletError>
 }
 
 /** Starts a server with a password of its own. Rejects with `BalletError`; nothing is left running then. */
@@ -94,8 +96,10 @@ async function tryPort(
   ])
   const said = () => [process.stderr, mask.mask(output.trim())].filter(Boolean).join('\n')
   const describeEnd = async () => describeExit('opencode', await process.exited, said())
+  const ended = async () => endedInStart('opencode', await process.exited, said(), hintFor)
   if (typeof url === 'string') {
-    return { process, client: new OpencodeClient({ url, password }), describeEnd }
+    const client = new OpencodeClient({ url, password })
+    return { process, client, describeEnd, endedInStart: ended }
   }
   await endTree([marker], { graceMs: 0, limitMs: 10_000 })
   if (url === undefined) {
@@ -108,11 +112,7 @@ async function tryPort(
   }
   const detail = await describeEnd()
   if (/EADDRINUSE|in use|Failed to start server/i.test(detail)) return { taken: detail }
-  throw new BalletError({
-    code: 'runtime.start-failed',
-    message: detail,
-    hint: hintFor(detail),
-  })
+  throw await ended()
 }
 
 function hintFor(said: string): string {
