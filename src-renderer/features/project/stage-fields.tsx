@@ -75,7 +75,7 @@ export function StageFields({
                 <textarea
                   className="field stage-skill"
                   aria-label={`What agents are told in ${named}`}
-                  placeholder="What agents are told in this stage, besides the project’s own words"
+                  placeholder="What agents are told in it besides"
                   rows={1}
                   maxLength={50_000}
                   value={each.skill}
@@ -84,11 +84,7 @@ export function StageFields({
                 <textarea
                   className="field mono stage-args"
                   aria-label={`Arguments of ${named}`}
-                  placeholder={
-                    each.runtime === ''
-                      ? 'the project’s arguments, else one a line'
-                      : 'arguments, one a line'
-                  }
+                  placeholder={each.runtime === '' ? 'the project’s arguments' : 'no arguments'}
                   rows={1}
                   value={each.args}
                   autoComplete="off"
@@ -114,7 +110,8 @@ export function StageFields({
       </button>
       {wrong === undefined ? (
         <p className="form-help" id="project-stages-help">
-          A ticket is of one stage. One that is not listed runs as the project is set.
+          A ticket is of one stage. One that is not listed runs as the project is set. Arguments:
+          one a line.
         </p>
       ) : (
         <p className="form-wrong" id="project-stages-help" role="alert">

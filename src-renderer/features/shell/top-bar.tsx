@@ -126,7 +126,7 @@ function Today() {
       className="chip chip-plain"
       title={`${begun} begun today, and what they have cost so far`}
     >
-      begun today: {begun} <b>{cost}</b>
+      <span className="wide-only">begun</span> today: {begun} <b>{cost}</b>
     </span>
   )
 }
