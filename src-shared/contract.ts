@@ -164,7 +164,10 @@ export type RecordFollow = z.infer<typeof RecordFollow>
 export const contract = {
   host: {
     info: call.output(HostInfo),
-    doctor: call.output(DoctorReport),
+    /** `project`: the runtimes as its sessions find them, with what it adds to the environment. */
+    doctor: call
+      .input(z.object({ project: Reference.optional() }).default({}))
+      .output(DoctorReport),
     /** Makes the sample project on first use, adds the demo's ticket and starts it on the scripted model. */
     demo: call.input(z.object(command).default({})).output(Session),
     ...housekeepingCalls,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { QuestionId, SessionId, TicketKey } from './ids.ts'
+import { ProjectId, QuestionId, SessionId, TicketKey } from './ids.ts'
 import { FoundThing, Passphrase } from './moving.ts'
 import { KeptFile, ParkedWork } from './parking.ts'
 import { Refusal } from './refusal.ts'
@@ -69,8 +69,21 @@ export const Probe = z.discriminatedUnion('kind', [
     paths: z.record(z.string(), z.string()),
     /** Those of the settings. */
     acpAgents: z.record(z.string(), AcpAgent),
-    /** Only this one, as a session of a project finds it: with what the project adds to the environment. */
-    of: z.object({ runtime: RuntimeName, env: z.record(z.string(), z.string()) }).optional(),
+    /** As a session of a project finds them, with what the project adds to the environment; only this one where named. */
+    of: z
+      .object({ runtime: RuntimeName.optional(), env: z.record(z.string(), z.string()) })
+      .optional(),
+    /** For each of these, how it stands with what it runs, beside how it stands without any. */
+    projects: z
+      .array(
+        z.object({
+          id: ProjectId,
+          name: z.string(),
+          env: z.record(z.string(), z.string()),
+          runtimes: z.array(RuntimeName),
+        }),
+      )
+      .optional(),
   }),
   /** Ends every process that carries one of the markers, and verifies it. */
   z.object({ kind: z.literal('reap'), markers: z.array(SessionMarker) }),
@@ -88,11 +101,15 @@ export const Probe = z.discriminatedUnion('kind', [
   }),
   /** Commits and pushes the work of a parked session out of what is kept of it. It may be done again. */
   z.object({ kind: z.literal('park.finish'), ...unheld, ...commitMessage, ...keptWork }),
-  /** Commits and pushes the work of a session that no agent holds; nothing is removed. */
+  /**
+   * Commits and pushes the work of a session that no agent holds; nothing is removed. `kept`: what is kept of it since
+   * before, where its workspace is gone; `behind`: the session pushed more since, up to `pushedCommit`.
+   */
   z.object({
     kind: z.literal('workspace.push'),
     ...unheld,
     ...commitMessage,
+    kept: z.object({ ...keptWork, behind: z.boolean() }).optional(),
   }),
   /** Pushes the parked work of a session that could not be pushed, from what is kept of it. It may be done again. */
   z.object({
@@ -184,18 +201,37 @@ export const Probe = z.discriminatedUnion('kind', [
 ])
 export type Probe = z.infer<typeof Probe>
 
+/** Of a runtime in one environment. */
+const runtimeLogin = {
+  loggedIn: z.boolean().nullable(),
+  /** How it is logged in, such as `api_key` or `claude.ai`. */
+  login: z.string().nullable(),
+}
+
 /** What was found of one runtime on this machine. */
 export const RuntimeReport = z.object({
   runtime: RuntimeName,
   path: z.string().nullable(),
   version: z.string().nullable(),
-  loggedIn: z.boolean().nullable(),
-  /** How it is logged in, such as `api_key` or `claude.ai`. */
-  login: z.string().nullable(),
+  ...runtimeLogin,
   versions: RuntimeVersions,
   problem: Refusal.nullable(),
   /** What is worth knowing and keeps nothing from working, such as a version newer than the tested ones. */
   notice: Refusal.nullable(),
+  /**
+   * The projects that run with it, each with its own environment; absent where they were not asked about. A key that
+   * only a project has is seen here alone.
+   */
+  projects: z
+    .array(
+      z.object({
+        project: ProjectId,
+        name: z.string(),
+        ...runtimeLogin,
+        problem: Refusal.nullable(),
+      }),
+    )
+    .optional(),
 })
 export type RuntimeReport = z.infer<typeof RuntimeReport>
 

@@ -69,7 +69,7 @@ async function plan(
   // As the runtime sees it, and cites it.
   const root = await realpath(join(probe.folder, SOURCES_FOLDER))
   const [found, sources] = await Promise.allSettled([
-    driver.find({ path: probe.runtimePath, env }).then(executableOf),
+    driver.find({ path: probe.runtimePath, env, remembers: true }).then(executableOf),
     gather(probe, root, options),
   ])
   if (found.status === 'rejected') throw found.reason

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Probe, SessionMarker } from '../../src-shared/agent-wire.ts'
 import { systemClock } from '../port/clock.ts'
 import { processesWith, spawnMarked } from '../process-tree/index.ts'
+import type { Driver } from '../runtimes/driver.ts'
 import { scratchDirOf } from '../session-loop/context.ts'
 import { RecordingDriver } from '../session-loop/recording-driver.ts'
 import { openWorkspace } from '../workspace/clone.ts'
@@ -104,6 +105,47 @@ it('the probe of runtimes finds git and asks the drivers', async () => {
   expect(await probe({ kind: 'runtimes', paths: {}, acpAgents: {} })).toMatchObject({
     finding: { git: { path: null, version: null } },
   })
+})
+
+it('the probe of runtimes tells for each project how it stands with what it runs, and looks once for each environment', async () => {
+  sample = await makeSample()
+  const looked: string[] = []
+  const find: Driver['find'] = async ({ env }) => {
+    looked.push(env.KEY ?? '')
+    return {
+      ...{ runtime: 'claude-code', path: '/x', version: '1.0.0', login: null, notice: null },
+      ...{ versions: { minimum: null, tested: [] }, loggedIn: env.KEY !== undefined },
+      problem: env.KEY === undefined ? { code: 'runtime.not-logged-in', message: 'No.' } : null,
+    }
+  }
+  const project = (name: string, env: Record<string, string>, runtimes = ['claude-code']) => ({
+    ...{ id: randomUUID(), name, env, runtimes },
+  })
+  const projects = [
+    project('Plain', {}),
+    project('Key', { KEY: 'k' }),
+    project('Same key', { KEY: 'k' }),
+    project('Other', {}, ['codex']),
+  ]
+  const asked = Probe.parse({ kind: 'runtimes', paths: {}, acpAgents: {}, projects })
+  const { finding } = await runProbe(asked, 15_000, {
+    ...{
+      dataDir: sample.dataDir,
+      env: sample.env,
+      drivers: { 'claude-code': Object.assign(new RecordingDriver(), { find }) },
+    },
+    ...{ clock: systemClock, signal: never, running: new Set() },
+  })
+  const runtimes = finding?.kind === 'runtimes' ? finding.runtimes : []
+  expect(runtimes.find(({ runtime }) => runtime === 'claude-code')).toMatchObject({
+    loggedIn: false,
+    projects: [
+      { name: 'Plain', loggedIn: false, problem: { code: 'runtime.not-logged-in' } },
+      { name: 'Key', loggedIn: true, problem: null },
+      { name: 'Same key', loggedIn: true, problem: null },
+    ],
+  })
+  expect(looked.sort()).toEqual(['', 'k'])
 })
 
 it('the probe that reaps ends what carries a marker and removes its scratch folder, and nothing else', async () => {

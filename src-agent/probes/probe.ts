@@ -117,7 +117,8 @@ async function find(
           paths: probe.paths,
           acpAgents: probe.acpAgents,
           cwd: dataDir,
-          ...(probe.of === undefined ? {} : { only: probe.of.runtime }),
+          ...(probe.of?.runtime === undefined ? {} : { only: probe.of.runtime }),
+          ...(probe.projects === undefined ? {} : { projects: probe.projects }),
         },
       )
     case 'reap': {

@@ -1,6 +1,6 @@
 import { access, constants } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
-import type { ProbeFinding, RuntimeReport } from '../../src-shared/agent-wire.ts'
+import type { Probe, ProbeFinding, RuntimeReport } from '../../src-shared/agent-wire.ts'
 import {
   ACP_PRESETS,
   type AcpAgent,
@@ -11,6 +11,7 @@ import {
 import type { Git } from '../git/run.ts'
 import type { Driver } from '../runtimes/driver.ts'
 import { type Drivers, driverOf } from '../runtimes/registry.ts'
+import { sessionEnvironment } from '../session-loop/context.ts'
 
 export type RuntimesToFind = {
   /** By runtime. */
@@ -20,24 +21,44 @@ export type RuntimesToFind = {
   cwd: string
   /** No other one is looked for. */
   only?: RuntimeName
+  projects?: RuntimesProbe['projects']
 }
 
-/** git and every runtime of this machine, with what keeps one from working. */
+type RuntimesProbe = Extract<Probe, { kind: 'runtimes' }>
+type Env = Readonly<Record<string, string>>
+
+/** git and every runtime of this machine, with what keeps one from working, for the projects too. */
 export async function probeRuntimes(
   git: Git,
   drivers: Drivers,
-  { paths, acpAgents, cwd, only }: RuntimesToFind,
+  { paths, acpAgents, cwd, only, projects }: RuntimesToFind,
 ): Promise<ProbeFinding> {
+  const looks = new Map<string, Promise<RuntimeReport>>()
+  const look = (name: RuntimeName, own: Env) => {
+    const key = JSON.stringify([name, Object.entries(own).sort()])
+    const before = looks.get(key)
+    if (before !== undefined) return before
+    const driver = driverOf(drivers, name, acpAgentOf(name, acpAgents))
+    const env = sessionEnvironment(git.env, own)
+    const found = findRuntime(name, driver, paths[name] ?? null, env)
+    looks.set(key, found)
+    return found
+  }
+  const inProjects = async (name: RuntimeName): Promise<Pick<RuntimeReport, 'projects'>> => {
+    if (projects === undefined) return {}
+    const users = projects.filter(({ runtimes }) => runtimes.includes(name))
+    const judged = users.map(async (project) => {
+      const { loggedIn, login, problem } = await look(name, project.env)
+      return { project: project.id, name: project.name, loggedIn, login, problem }
+    })
+    return { projects: await Promise.all(judged) }
+  }
   const [found, ...runtimes] = await Promise.all([
     findGit(git, cwd),
-    ...(only === undefined ? namesOf(acpAgents) : [only]).map((name) =>
-      findRuntime(
-        name,
-        driverOf(drivers, name, acpAgentOf(name, acpAgents)),
-        paths[name] ?? null,
-        git.env,
-      ),
-    ),
+    ...(only === undefined ? namesOf(acpAgents) : [only]).map(async (name) => {
+      const [report, users] = await Promise.all([look(name, {}), inProjects(name)])
+      return { ...report, ...users }
+    }),
   ])
   return { kind: 'runtimes', git: found, runtimes }
 }
@@ -62,7 +83,7 @@ async function findRuntime(
   name: RuntimeName,
   driver: Driver | undefined,
   path: string | null,
-  env: Readonly<Record<string, string>>,
+  env: Env,
 ): Promise<RuntimeReport> {
   if (driver !== undefined) return driver.find({ path, env })
   const problem = {
@@ -75,10 +96,7 @@ async function findRuntime(
   }
 }
 
-async function findOnPath(
-  program: string,
-  env: Readonly<Record<string, string>>,
-): Promise<string | null> {
+async function findOnPath(program: string, env: Env): Promise<string | null> {
   const names = process.platform === 'win32' ? [`${program}.exe`, `${program}.cmd`] : [program]
   for (const folder of (env.PATH ?? env.Path ?? '').split(delimiter)) {
     if (!isAbsolute(folder)) continue

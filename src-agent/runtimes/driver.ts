@@ -213,6 +213,16 @@ export type KeptConversation = {
   ran: string
 }
 
+export type FindOptions = {
+  /** As the settings name it; looked for when null. */
+  path: string | null
+  env: Readonly<Record<string, string>>
+  /** For all of it, in milliseconds; `LOOK_LIMIT_MS` when absent. */
+  limitMs?: number
+  /** The version that the same file told this process before is good enough; false when absent. */
+  remembers?: boolean
+}
+
 export type Driver = {
   readonly runtime: RuntimeName
   /** Missing: the conversations of this runtime cannot be moved. */
@@ -220,10 +230,7 @@ export type Driver = {
   readonly capabilities: DriverCapabilities
   readonly versions: RuntimeVersions
   /** Looks for the program (the given path, PATH, usual places), its version and its login. Never throws for what it finds. */
-  find(options: {
-    path: string | null
-    env: Readonly<Record<string, string>>
-  }): Promise<RuntimeReport>
+  find(options: FindOptions): Promise<RuntimeReport>
   /**
    * Missing where the capabilities have no `planner`. Rejects with `BalletError`, code `runtime.…`, also when it is
    * aborted. What carries the marker is the caller's to end, whatever comes of it.

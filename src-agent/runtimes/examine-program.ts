@@ -1,8 +1,9 @@
-import { tmpdir } from 'node:os'
 import type { RuntimeReport } from '../../src-shared/agent-wire.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
 import type { RuntimeName, RuntimeVersions } from '../../src-shared/runtimes.ts'
-import { runBriefly } from './run-briefly.ts'
+import { askVersion } from './ask-version.ts'
+import type { FindOptions } from './driver.ts'
+import type { BriefRun } from './run-briefly.ts'
 import { isOlder, newerNotice } from './versions.ts'
 
 type Env = Readonly<Record<string, string>>
@@ -15,22 +16,43 @@ export type Program = {
   /** Its file's name, without an ending. */
   name: string
   versions: RuntimeVersions
-  versionLimitMs: number
   installHint: string
   upgradeHint: string
+}
+
+/** How long a look at a runtime may take, its login included: somebody waits for the report. */
+export const LOOK_LIMIT_MS = 15_000
+
+/** A look at one runtime: every program that is started in it shares one limit. */
+export type Look = {
+  env: Env
+  remembers: boolean
+  limitMs: number
+  /** In milliseconds; never below 1. */
+  leftMs(): number
+}
+
+/** Begins a look with the environment in which the program is started. */
+export function lookWith(
+  env: Env,
+  { limitMs = LOOK_LIMIT_MS, remembers = false }: Pick<FindOptions, 'limitMs' | 'remembers'> = {},
+): Look {
+  const until = performance.now() + limitMs
+  return { env, remembers, limitMs, leftMs: () => Math.max(1, until - performance.now()) }
 }
 
 /** The first candidate that works and is new enough; else what is wrong with the first. Never rejects. */
 export async function findWorking(
   program: Program,
   candidates: readonly string[],
-  env: Env,
+  look: Look,
 ): Promise<RuntimeReport> {
   let best: RuntimeReport | null = null
   for (const path of candidates) {
-    const report = await examineProgram(program, path, env)
+    const report = await examineProgram(program, path, look)
     if (report.problem === null) return report
     best ??= report
+    if (report.problem.code === NO_ANSWER) break
   }
   const { title, name, installHint } = program
   return (
@@ -47,20 +69,19 @@ export async function findWorking(
 export async function examineProgram(
   program: Program,
   path: string,
-  env: Env,
+  look: Look,
 ): Promise<RuntimeReport> {
-  const { title, versions, versionLimitMs, installHint, upgradeHint } = program
-  let run: Awaited<ReturnType<typeof runBriefly>>
+  const { title, versions, installHint, upgradeHint } = program
+  let run: BriefRun
   try {
-    run = await runBriefly(path, ['--version'], { cwd: tmpdir(), env, limitMs: versionLimitMs })
+    run = await askVersion(path, { ...look, limitMs: look.leftMs() })
   } catch (error) {
     return reportOf(program, path, null, cannotRun(program, path, error))
   }
+  if (run.timedOut) return reportOf(program, path, null, noAnswer(title, path, look))
   const version = /\d+\.\d+\.\d+/.exec(run.stdout)?.[0] ?? null
   if (version === null) {
-    const why = run.timedOut
-      ? `does not answer to --version within ${versionLimitMs / 1_000} s`
-      : `says no version (exit code ${run.exitCode ?? 'none'}): ${(run.stderr || run.stdout).trim().slice(0, 300)}`
+    const why = `says no version (exit code ${run.exitCode ?? 'none'}): ${(run.stderr || run.stdout).trim().slice(0, 300)}`
     return reportOf(program, path, null, {
       code: 'runtime.not-working',
       message: `${title} at ${path} ${why}`,
@@ -76,6 +97,17 @@ export async function examineProgram(
     })
   }
   return reportOf(program, path, version, null)
+}
+
+const NO_ANSWER = 'runtime.no-answer'
+
+/** It is there, and whether it works is not known. */
+export function noAnswer(title: string, path: string, { limitMs }: Look): Refusal {
+  return {
+    code: NO_ANSWER,
+    message: `${title} at ${path} did not answer within ${limitMs / 1_000} s.`,
+    hint: `Look again: the machine may be busy. If it stays, run \`${path} --version\` in a terminal.`,
+  }
 }
 
 function reportOf(

@@ -29,6 +29,9 @@ const NOTHING_CUT: RuntimeLoss['cut'] = { turnCut: false, storedRefs: [], told: 
 /** How long a turn may take to end when there is no time. */
 const FAST_INTERRUPT_MS = 2_000
 
+/** How long the look for the runtime may take: a busy machine is no reason to fail. */
+const LOOK_LIMIT_MS = 60_000
+
 /** How long work that was told to stop may take to notice. */
 const YIELD_LIMIT_MS = 15_000
 
@@ -239,7 +242,8 @@ export class SessionLoop {
     this.#phase = 'preparing'
     try {
       await removeCutParking(this.#context)
-      const executable = this.#driver.find({ path: spec.runtimePath, env }).then(executableOf)
+      const look = { path: spec.runtimePath, env, limitMs: LOOK_LIMIT_MS, remembers: true }
+      const executable = this.#driver.find(look).then(executableOf)
       // Without a runtime no workspace is needed; it is awaited all the same, so that nothing goes on behind the end.
       executable.catch(() => this.#aborter.abort())
       const [found, prepared] = await Promise.allSettled([

@@ -69,7 +69,11 @@ async function lookAround({ ask, world, dataDir }: Context): Promise<DoctorRepor
 
 function describeReport(report: DoctorReport | MachineReport): string[] {
   const { host, git, runtimes, storage, problems, notes = [] } = report
-  const missing = 'not found'
+  // Where nobody could look, nothing is known of either.
+  const missing = runtimes.length === 0 ? 'not known' : 'not found'
+  const inProjects = runtimes.flatMap(({ runtime, projects = [] }) =>
+    projects.map((project) => ({ ...project, runtime })),
+  )
   const dataDir = host === null ? report.dataDir : host.dataDir
   return [
     ...fields([
@@ -85,6 +89,7 @@ function describeReport(report: DoctorReport | MachineReport): string[] {
       ['git', git.path === null ? missing : `${git.version ?? 'version not known'} (${git.path})`],
     ]),
     ...(runtimes.length === 0 ? [] : ['', ...table(runtimeColumns, runtimes, undefined)]),
+    ...(inProjects.length === 0 ? [] : ['', ...table(projectColumns, inProjects, undefined)]),
     '',
     ...(problems.length === 0
       ? ['All is well.']
@@ -112,6 +117,18 @@ const runtimeColumns: readonly Column<RuntimeReport>[] = [
       path === null ? (problem?.hint ?? '') : [path, notice === null ? '' : '(!)'].join(' ').trim(),
   },
 ]
+
+const projectColumns: readonly Column<InProject>[] = [
+  { head: 'PROJECT', cell: ({ name }) => plainText(name) },
+  { head: 'RUNS WITH', cell: ({ runtime }) => runtime },
+  {
+    head: 'LOGIN THERE',
+    cell: ({ loggedIn, login, problem }) =>
+      problem === null || loggedIn === false ? describeLogin(loggedIn, login) : problem.message,
+  },
+]
+
+type InProject = NonNullable<RuntimeReport['projects']>[number] & Pick<RuntimeReport, 'runtime'>
 
 /** The versions that the tests ran with, and the oldest that is tried. */
 function testedText({ minimum, tested }: RuntimeReport['versions']): string {

@@ -5,12 +5,14 @@ import { accept, BalletError, type Refusal, type Result, refuse } from '../../sr
 import { type Receipt, receiptOf } from '../commit/committer.ts'
 import type { Calls } from '../core.ts'
 import { runtimesInUse } from '../decide/known-runtimes.ts'
-import { NO_GIT, runtimesProbe } from '../host/examine.ts'
+import { machineProbe, NO_GIT, runtimesProbe } from '../host/examine.ts'
 import { judgeRuntimes, plannerNotes } from '../host/runtime-findings.ts'
 import { RUNTIMES_PROBE_MS } from '../limits.ts'
+import type { ProjectRow } from '../storage/rows.ts'
 import { type CallContext, gone } from './context.ts'
 import { housekeepingCalls } from './housekeeping-calls.ts'
 import { ensureProject } from './project-calls.ts'
+import { resolveProject } from './resolve.ts'
 import { addAndStart } from './ticket-calls.ts'
 
 /** Less free than this is told before it is a failure. */
@@ -21,7 +23,7 @@ const DEMO = 'Demo'
 export function hostCalls(context: CallContext): Calls['host'] {
   return {
     info: async () => accept(hostInfo(context)),
-    doctor: async () => accept(await doctor(context)),
+    doctor: ({ project }) => doctorCall(context, project),
     ...housekeepingCalls(context),
     demo: ({ commandId }) => demo(context, receiptOf('host.demo', commandId, Session)),
   }
@@ -41,22 +43,38 @@ function hostInfo({ ports, fleet, startedAt }: CallContext): z.infer<typeof Host
   }
 }
 
-async function doctor(context: CallContext): Promise<z.infer<typeof DoctorReport>> {
+async function doctorCall(
+  context: CallContext,
+  ref: string | undefined,
+): Promise<Result<z.infer<typeof DoctorReport>>> {
+  if (ref === undefined) return accept(await doctor(context, null))
+  const project = await resolveProject(context.committer.cache, ref)
+  return project.ok ? accept(await doctor(context, project.value)) : project
+}
+
+/** `project`: as its sessions find the runtimes. */
+async function doctor(
+  context: CallContext,
+  project: ProjectRow | null,
+): Promise<z.infer<typeof DoctorReport>> {
   const { ports, fleet, index, problems } = context
+  const settings = ports.settings.current
+  const projects = project === null ? [...index.projects] : [project]
+  const probe =
+    project === null
+      ? machineProbe(settings, projects)
+      : runtimesProbe(settings, { env: { ...project.env } })
   const [found, storage, freeBytes] = await Promise.all([
-    fleet.ask(runtimesProbe(ports.settings.current), RUNTIMES_PROBE_MS),
+    fleet.ask(probe, RUNTIMES_PROBE_MS),
     ports.storage.info(),
     ports.host.freeBytes(),
   ])
   const wrong: Refusal[] = [...problems.list]
-  const notes = [
-    ...((await ports.host.notes?.()) ?? []),
-    ...plannerNotes(ports.settings.current, fleet),
-  ]
+  const notes = [...((await ports.host.notes?.()) ?? []), ...plannerNotes(settings, fleet)]
   if (!found.ok) wrong.push(found.refusal)
   else {
-    const used = runtimesInUse(index.projects, ports.settings.current)
-    const judged = judgeRuntimes(found.value.runtimes, used, ports.settings.current)
+    const used = runtimesInUse(projects, settings)
+    const judged = judgeRuntimes(found.value.runtimes, used, settings)
     wrong.push(...judged.problems)
     notes.push(...judged.notes)
     if (found.value.git.path === null) {

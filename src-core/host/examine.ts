@@ -57,13 +57,13 @@ export async function examine({
   const isThere = await lookAtFolder(folder).catch(keep)
   const settings = (await readSettings(folder.settings).catch(keep)) ?? Settings.parse({})
   const place = isThere === true ? folder.dataDir : tmpdir()
-  const [found, database, shell, more] = await Promise.all([
+  const database = await lookAtDatabase(folder, isThere === true).catch(keep)
+  const projects = database?.projects ?? []
+  const [found, shell, more] = await Promise.all([
     askAgent(launcher, {
-      dataDir: place,
+      ...{ dataDir: place, settings, projects },
       env: selectEnvironment(env, settings.passEnv),
-      settings,
     }),
-    lookAtDatabase(folder, isThere === true).catch(keep),
     readLoginShellEnvironment({ env, execPath: process.execPath }),
     machineNotes(env),
   ])
@@ -77,7 +77,7 @@ export async function examine({
   }
   if (!found.ok) problems.push(found.refusal)
   else {
-    const used = runtimesInUse(database?.projects ?? [], settings)
+    const used = runtimesInUse(projects, settings)
     const judged = judgeRuntimes(found.value.runtimes, used, settings)
     problems.push(...judged.problems)
     notes.push(...judged.notes)
@@ -146,18 +146,42 @@ async function lookAtDatabase(
   }
 }
 
-/** What is asked of an agent about git and the runtimes, or about one of them alone. */
+type RuntimesProbe = Extract<Probe, { kind: 'runtimes' }>
+
+/** What is asked of an agent about git and the runtimes, or about them as one project finds them. */
 export function runtimesProbe(
   { runtimePaths: paths, acpAgents }: Settings,
-  of?: Extract<Probe, { kind: 'runtimes' }>['of'],
-): Extract<Probe, { kind: 'runtimes' }> {
+  of?: RuntimesProbe['of'],
+): RuntimesProbe {
   return { kind: 'runtimes', paths, acpAgents, ...(of === undefined ? {} : { of }) }
 }
 
-type Asked = { dataDir: string; env: Record<string, string>; settings: Settings }
+/** The same for the machine, and for each project with what it runs. */
+export function machineProbe(
+  settings: Settings,
+  projects: readonly ProjectRuntimes[],
+): RuntimesProbe {
+  return {
+    ...runtimesProbe(settings),
+    projects: projects.map((project) => ({
+      ...{ id: project.id, name: project.name, env: { ...project.env } },
+      runtimes: [...runtimesInUse([project], settings)],
+    })),
+  }
+}
+
+type Asked = {
+  dataDir: string
+  env: Record<string, string>
+  settings: Settings
+  projects: readonly ProjectRuntimes[]
+}
 
 /** Starts an agent, has it look for git and the runtimes, and ends it. */
-function askAgent(launcher: Launcher, { dataDir, env, settings }: Asked): Promise<Result<Found>> {
+function askAgent(
+  launcher: Launcher,
+  { dataDir, env, settings, projects }: Asked,
+): Promise<Result<Found>> {
   const id = 'doctor'
   return new Promise((resolve) => {
     const agent = AgentId.parse('agent-1')
@@ -181,7 +205,7 @@ function askAgent(launcher: Launcher, { dataDir, env, settings }: Asked): Promis
     started.channel.onMessage((raw) => {
       const { data: message } = FromAgent.safeParse(raw)
       if (message?.type === 'hello') {
-        const probe = runtimesProbe(settings)
+        const probe = machineProbe(settings, projects)
         started.channel.send({ type: 'probe', id, probe, limitMs: RUNTIMES_PROBE_MS })
       }
       if (message?.type !== 'probe.found' || message.id !== id) return

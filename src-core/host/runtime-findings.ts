@@ -20,11 +20,29 @@ export function judgeRuntimes(
   })
   return {
     problems: [
-      ...reports.flatMap(({ runtime, problem }) => (used.has(runtime) ? (problem ?? []) : [])),
+      ...reports.flatMap((report) => (used.has(report.runtime) ? problemsOf(report) : [])),
       ...unknown,
     ],
     notes: reports.flatMap(({ path, notice }) => (path === null ? [] : (notice ?? []))),
   }
+}
+
+/** As its projects find it, where there are any: what all of them meet is told once, else with the project's name. */
+function problemsOf({ problem, projects = [] }: RuntimeReport): Refusal[] {
+  if (projects.length === 0) return problem === null ? [] : [problem]
+  const met = new Map<string, { problem: Refusal; names: string[] }>()
+  for (const { name, problem: own } of projects) {
+    if (own === null) continue
+    const key = JSON.stringify([own.code, own.message])
+    const same = met.get(key) ?? { problem: own, names: [] }
+    same.names.push(JSON.stringify(name))
+    met.set(key, same)
+  }
+  return [...met.values()].map(({ problem: own, names }) =>
+    names.length === projects.length && projects.length > 1
+      ? own
+      : { ...own, message: `For the project ${names.join(', ')}: ${own.message}` },
+  )
 }
 
 /** The planner that the settings name where it can answer nothing; none where it can, or is off. */
@@ -37,7 +55,7 @@ export function plannerNotes(
     {
       code: 'planner.runtime',
       message: `${noPlanner(planner.runtime, acpAgents)}, so every question goes to a person.`,
-      hint: 'Give it another runtime with: ballet settings set planner.runtime claude-code',
+      hint: 'Give it one that can be: docs/runtimes.md lists them. Such as: ballet settings set planner.runtime claude-code',
     },
   ]
 }

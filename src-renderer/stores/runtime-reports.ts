@@ -3,6 +3,7 @@ import { useEffect } from 'react'
 import { useStore } from 'zustand'
 import { createStore } from 'zustand/vanilla'
 import type { DoctorReport } from '../../src-shared/contract.ts'
+import type { ProjectId } from '../../src-shared/ids.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
 import {
   ACP_PRESETS,
@@ -25,34 +26,36 @@ type Reports = {
   asked: boolean
 }
 
-const store = createStore<Reports>(() => ({
-  reports: new Map(),
-  refusal: null,
-  busy: false,
-  asked: false,
-}))
+const NOT_ASKED: Reports = { reports: new Map(), refusal: null, busy: false, asked: false }
 
-/** Asks the host to look at this machine; one look at a time. */
-export async function lookForRuntimes(client: Client): Promise<void> {
-  if (store.getState().busy) return
-  store.setState({ busy: true, asked: true, refusal: null })
+/** By project, as its sessions find them; those of the machine under `MACHINE`. */
+const store = createStore<Readonly<Record<string, Reports>>>(() => ({}))
+
+const MACHINE = 'machine'
+
+/** Asks the host to look at this machine, with what a project adds to the environment; one look of each at a time. */
+export async function lookForRuntimes(client: Client, project?: ProjectId): Promise<void> {
+  const key = project ?? MACHINE
+  const before = store.getState()[key] ?? NOT_ASKED
+  if (before.busy) return
+  const put = (now: Partial<Reports>) =>
+    store.setState((all) => ({ [key]: { ...(all[key] ?? NOT_ASKED), ...now } }))
+  put({ busy: true, asked: true, refusal: null })
   try {
-    const { runtimes } = await client.host.doctor()
-    store.setState({
-      reports: new Map(runtimes.map((report) => [report.runtime, report])),
-      busy: false,
-    })
+    const { runtimes } = await client.host.doctor(project === undefined ? {} : { project })
+    put({ reports: new Map(runtimes.map((report) => [report.runtime, report])), busy: false })
   } catch (error) {
-    store.setState({ refusal: refusalOf(error), busy: false })
+    put({ refusal: refusalOf(error), busy: false })
   }
 }
 
 /** Looks the first time that somebody needs it, and says then what was found. */
-export function useRuntimeReports(client: Client): Reports {
+export function useRuntimeReports(client: Client, project?: ProjectId): Reports {
+  const key = project ?? MACHINE
   useEffect(() => {
-    if (!store.getState().asked) void lookForRuntimes(client)
-  }, [client])
-  return useStore(store)
+    if (store.getState()[key]?.asked !== true) void lookForRuntimes(client, project)
+  }, [client, key, project])
+  return useStore(store, (all) => all[key] ?? NOT_ASKED)
 }
 
 const NO_AGENTS: Settings['acpAgents'] = {}
@@ -82,6 +85,27 @@ export function reportWord(report: RuntimeReport | undefined): string {
   if (report === undefined) return ''
   if (report.path === null) return 'not installed'
   const version = report.version ?? 'version not known'
-  if (report.loggedIn === null) return version
-  return `${version} · ${report.loggedIn ? `logged in${report.login === null ? '' : ` by ${report.login}`}` : 'not logged in'}`
+  if (problemsIn(report).length === 0 && report.loggedIn === false) {
+    return `${version} · logged in where it is used`
+  }
+  const login = loginWord(report)
+  return login === '' ? version : `${version} · ${login}`
+}
+
+/** Empty where it is not known. */
+export function loginWord({ loggedIn, login }: Pick<RuntimeReport, 'loggedIn' | 'login'>): string {
+  if (loggedIn === null) return ''
+  if (!loggedIn) return 'not logged in'
+  return `logged in${login === null ? '' : ` by ${login}`}`
+}
+
+/** What keeps it from working: in the projects that run with it where there are any, each with its name. */
+export function problemsIn({
+  problem,
+  projects = [],
+}: Pick<RuntimeReport, 'problem' | 'projects'>): { project: string | null; problem: Refusal }[] {
+  if (projects.length === 0) return problem === null ? [] : [{ project: null, problem }]
+  return projects.flatMap((each) =>
+    each.problem === null ? [] : [{ project: each.name, problem: each.problem }],
+  )
 }

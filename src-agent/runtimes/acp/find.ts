@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os'
 import { isAbsolute } from 'node:path'
 import type { RuntimeReport } from '../../../src-shared/agent-wire.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
@@ -8,31 +7,30 @@ import {
   type RuntimeName,
   type RuntimeVersions,
 } from '../../../src-shared/runtimes.ts'
+import { askVersion } from '../ask-version.ts'
+import type { FindOptions } from '../driver.ts'
+import { type Look, lookWith, noAnswer } from '../examine-program.ts'
 import { programsNamed } from '../find-program.ts'
-import { runBriefly } from '../run-briefly.ts'
 import { newerNotice } from '../versions.ts'
-
-const VERSION_LIMIT_MS = 10_000
 
 /** The first word that is like a version, such as `1.18.33`. */
 const VERSION = /\d+\.\d+(?:\.\d+)?(?:[-+][\w.]+)?/
 
-export type FindOptions = {
+/** `path`: that of the agent where null. */
+export type AgentToFind = FindOptions & {
   runtime: RuntimeName
   agent: AcpAgent
   versions: RuntimeVersions
-  /** The program as the settings name it; that of the agent where null. */
-  path: string | null
-  env: Readonly<Record<string, string>>
 }
 
 /** Looks for the agent's program and its version; only a session finds out whether it is logged in. Never throws. */
-export async function findAgent(options: FindOptions): Promise<RuntimeReport> {
+export async function findAgent(options: AgentToFind): Promise<RuntimeReport> {
   const named = options.path ?? options.agent.command
   const candidates = isAbsolute(named) ? [named] : await programsNamed(named, options.env)
+  const look = lookWith(options.env, options)
   let best: RuntimeReport | null = null
   for (const path of candidates) {
-    const report = await examine(path, options)
+    const report = await examine(path, options, look)
     if (report.problem === null) return report
     best ??= report
   }
@@ -44,22 +42,12 @@ export async function findAgent(options: FindOptions): Promise<RuntimeReport> {
   })
 }
 
-async function examine(path: string, options: FindOptions): Promise<RuntimeReport> {
-  const { agent, env } = options
+async function examine(path: string, options: AgentToFind, look: Look): Promise<RuntimeReport> {
+  const { agent } = options
   try {
-    const run = await runBriefly(path, ['--version'], {
-      cwd: tmpdir(),
-      env,
-      limitMs: VERSION_LIMIT_MS,
-    })
+    const run = await askVersion(path, { ...look, limitMs: look.leftMs() })
     const version = VERSION.exec(run.stdout)?.[0] ?? VERSION.exec(run.stderr)?.[0] ?? null
-    if (run.timedOut) {
-      return reportOf(options, path, null, {
-        code: 'runtime.not-working',
-        message: `${agent.title} at ${path} does not answer to --version within ${VERSION_LIMIT_MS / 1_000} s.`,
-        hint: `Run \`${path} --version\` in a terminal to see why.`,
-      })
-    }
+    if (run.timedOut) return reportOf(options, path, null, noAnswer(agent.title, path, look))
     // An agent of somebody's own may have no version: its handshake shows whether it works.
     return reportOf(options, path, version, null)
   } catch (error) {
@@ -76,7 +64,7 @@ async function examine(path: string, options: FindOptions): Promise<RuntimeRepor
   }
 }
 
-function installHint({ runtime, agent }: FindOptions): string {
+function installHint({ runtime, agent }: AgentToFind): string {
   const preset = ACP_PRESETS[runtime.slice('acp:'.length)]
   return preset !== undefined && preset.command === agent.command
     ? `Install it with \`${preset.install}\`, or give the path of the program in the settings.`
@@ -84,7 +72,7 @@ function installHint({ runtime, agent }: FindOptions): string {
 }
 
 function reportOf(
-  { runtime, agent, versions }: FindOptions,
+  { runtime, agent, versions }: AgentToFind,
   path: string | null,
   version: string | null,
   problem: Refusal | null,

@@ -1,7 +1,14 @@
 import { tmpdir } from 'node:os'
 import type { z } from 'zod'
 import type { RuntimeReport } from '../../../src-shared/agent-wire.ts'
-import { examineProgram, findWorking, type Program } from '../examine-program.ts'
+import type { FindOptions } from '../driver.ts'
+import {
+  examineProgram,
+  findWorking,
+  type Look,
+  lookWith,
+  type Program,
+} from '../examine-program.ts'
 import { programsNamed } from '../find-program.ts'
 import { runBriefly } from '../run-briefly.ts'
 import { launchEnvironment } from './launch.ts'
@@ -15,29 +22,26 @@ export const OLDEST_VERSION = '2.1.197'
 /** What the conformance suite was seen to pass with. */
 export const VERSIONS = { minimum: OLDEST_VERSION, tested: [OLDEST_VERSION, '2.1.332'] }
 
-const VERSION_LIMIT_MS = 5_000
-const LOGIN_LIMIT_MS = 10_000
 const INSTALL_HINT =
   'Install it with `npm install -g @anthropic-ai/claude-code`, or give the path of the program in the settings.'
 const UPGRADE_HINT = 'Run `claude update`, or `npm install -g @anthropic-ai/claude-code@latest`.'
 
 const PROGRAM: Program = {
   ...{ runtime: 'claude-code', title: 'Claude Code', name: 'claude', versions: VERSIONS },
-  ...{ versionLimitMs: VERSION_LIMIT_MS, installHint: INSTALL_HINT, upgradeHint: UPGRADE_HINT },
+  ...{ installHint: INSTALL_HINT, upgradeHint: UPGRADE_HINT },
 }
 
 /** Where Claude Code's own installer puts it, below the home folder. */
 const OWN_FOLDERS = ['.claude/local', '.claude/local/node_modules/.bin']
-
-export type FindOptions = { path: string | null; env: Readonly<Record<string, string>> }
 
 /** Looks for a Claude Code that works, is new enough and is logged in. */
 export async function findClaudeCode(options: FindOptions): Promise<Report> {
   const env = launchEnvironment(options.env)
   const candidates =
     options.path === null ? await programsNamed('claude', options.env, OWN_FOLDERS) : [options.path]
-  const found = await findWorking(PROGRAM, candidates, env)
-  return found.problem === null && found.path !== null ? withLogin(found, found.path, env) : found
+  const look = lookWith(env, options)
+  const found = await findWorking(PROGRAM, candidates, look)
+  return found.problem === null && found.path !== null ? withLogin(found, found.path, look) : found
 }
 
 /** What the program says of its version, such as `2.1.332`; null when it does not say. */
@@ -45,15 +49,13 @@ export async function readVersion(
   path: string,
   env: Readonly<Record<string, string>>,
 ): Promise<string | null> {
-  return (await examineProgram(PROGRAM, path, launchEnvironment(env))).version
+  return (
+    await examineProgram(PROGRAM, path, lookWith(launchEnvironment(env), { remembers: true }))
+  ).version
 }
 
-async function withLogin(
-  found: Report,
-  path: string,
-  env: Readonly<Record<string, string>>,
-): Promise<Report> {
-  const status = await readLogin(path, env)
+async function withLogin(found: Report, path: string, look: Look): Promise<Report> {
+  const status = await readLogin(path, look)
   if (status === null) return found
   if (status.loggedIn) return { ...found, loggedIn: true, login: status.method }
   return {
@@ -70,13 +72,13 @@ async function withLogin(
 /** The configured login; null when the runtime does not tell. It may still have expired. */
 async function readLogin(
   path: string,
-  env: Readonly<Record<string, string>>,
+  look: Look,
 ): Promise<{ loggedIn: boolean; method: string | null } | null> {
   try {
     const { stdout } = await runBriefly(path, ['auth', 'status'], {
       cwd: tmpdir(),
-      env,
-      limitMs: LOGIN_LIMIT_MS,
+      env: look.env,
+      limitMs: look.leftMs(),
     })
     const status: unknown = JSON.parse(stdout)
     if (typeof status !== 'object' || status === null || !('loggedIn' in status)) return null

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import type { z } from 'zod'
 import type { RuntimeReport } from '../../../src-shared/agent-wire.ts'
 import type { RuntimeVersions } from '../../../src-shared/runtimes.ts'
-import { examineProgram, findWorking, type Program } from '../examine-program.ts'
+import type { FindOptions } from '../driver.ts'
+import {
+  examineProgram,
+  findWorking,
+  type Look,
+  lookWith,
+  type Program,
+} from '../examine-program.ts'
 import { programsNamed } from '../find-program.ts'
 import { runBriefly } from '../run-briefly.ts'
 import { codexHome, launchEnvironment } from './launch.ts'
@@ -15,16 +22,12 @@ type Report = z.infer<typeof RuntimeReport>
 /** Seen to pass the conformance suite. */
 export const VERSIONS: RuntimeVersions = { minimum: '0.171.0', tested: ['0.171.0'] }
 
-const VERSION_LIMIT_MS = 10_000
-const LOGIN_LIMIT_MS = 10_000
 const INSTALL = 'npm install -g @openai/codex'
 const INSTALL_HINT = `Install it with \`${INSTALL}\`, or give the path of the program in the settings.`
 
-export type FindOptions = { path: string | null; env: Readonly<Record<string, string>> }
-
 const PROGRAM: Program = {
   ...{ runtime: 'codex', title: 'Codex', name: 'codex', versions: VERSIONS },
-  ...{ versionLimitMs: VERSION_LIMIT_MS, installHint: INSTALL_HINT },
+  ...{ installHint: INSTALL_HINT },
   upgradeHint: `Run \`${INSTALL}@latest\`.`,
 }
 
@@ -33,8 +36,9 @@ export async function findCodex(options: FindOptions): Promise<Report> {
   const env = launchEnvironment(options.env)
   const candidates =
     options.path === null ? await programsNamed('codex', options.env) : [options.path]
-  const found = await findWorking(PROGRAM, candidates, env)
-  return found.problem === null && found.path !== null ? withLogin(found, found.path, env) : found
+  const look = lookWith(env, options)
+  const found = await findWorking(PROGRAM, candidates, look)
+  return found.problem === null && found.path !== null ? withLogin(found, found.path, look) : found
 }
 
 /** What the program says of its version, such as `0.171.0`; null when it does not say. */
@@ -42,18 +46,16 @@ export async function readVersion(
   path: string,
   env: Readonly<Record<string, string>>,
 ): Promise<string | null> {
-  return (await examineProgram(PROGRAM, path, launchEnvironment(env))).version
+  return (
+    await examineProgram(PROGRAM, path, lookWith(launchEnvironment(env), { remembers: true }))
+  ).version
 }
 
-async function withLogin(
-  found: Report,
-  path: string,
-  env: Readonly<Record<string, string>>,
-): Promise<Report> {
-  const provider = await ownProvider(env)
+async function withLogin(found: Report, path: string, look: Look): Promise<Report> {
+  const provider = await ownProvider(look.env)
   // It is the provider who wants a key, or wants none: the first turn finds out.
   if (provider !== null) return { ...found, login: `provider ${provider}` }
-  const login = await readLogin(path, env)
+  const login = await readLogin(path, look)
   if (login === null) return found
   if (login.loggedIn) return { ...found, loggedIn: true, login: login.method }
   return {
@@ -79,10 +81,10 @@ async function ownProvider(env: Readonly<Record<string, string>>): Promise<strin
 /** Null when the program does not tell. The login may still have expired. */
 async function readLogin(
   path: string,
-  env: Readonly<Record<string, string>>,
+  look: Look,
 ): Promise<{ loggedIn: boolean; method: string | null } | null> {
   try {
-    const options = { cwd: tmpdir(), env, limitMs: LOGIN_LIMIT_MS }
+    const options = { cwd: tmpdir(), env: look.env, limitMs: look.leftMs() }
     const { stdout, stderr, exitCode } = await runBriefly(path, ['login', 'status'], options)
     const said = `${stdout}\n${stderr}`
     if (exitCode === 0) {

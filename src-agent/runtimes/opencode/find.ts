@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { RuntimeReport } from '../../../src-shared/agent-wire.ts'
 import type { RuntimeVersions } from '../../../src-shared/runtimes.ts'
-import { findWorking, type Program } from '../examine-program.ts'
+import type { FindOptions } from '../driver.ts'
+import { findWorking, lookWith, type Program } from '../examine-program.ts'
 import { homeOf, programsNamed } from '../find-program.ts'
 import { launchEnvironment } from './launch.ts'
 import { dataFolder, isThere } from './places.ts'
@@ -11,23 +12,20 @@ import { dataFolder, isThere } from './places.ts'
 /** The only one whose server Ballet was measured with. */
 export const VERSIONS: RuntimeVersions = { minimum: '1.18.33', tested: ['1.18.33'] }
 
-const VERSION_LIMIT_MS = 20_000
 const INSTALL_HINT =
   'Install it with `npm install -g opencode-ai`, or give the path of the program in the settings.'
 const UPGRADE_HINT = 'Run `opencode upgrade`, or `npm install -g opencode-ai@latest`.'
 
-export type FindOptions = { path: string | null; env: Readonly<Record<string, string>> }
-
 const PROGRAM: Program = {
   ...{ runtime: 'opencode', title: 'opencode', name: 'opencode', versions: VERSIONS },
-  ...{ versionLimitMs: VERSION_LIMIT_MS, installHint: INSTALL_HINT, upgradeHint: UPGRADE_HINT },
+  ...{ installHint: INSTALL_HINT, upgradeHint: UPGRADE_HINT },
 }
 
 /** Looks for an opencode that works and is new enough, and for logins. */
 export async function findOpencode(options: FindOptions): Promise<RuntimeReport> {
   const env = launchEnvironment(options.env)
   const candidates = options.path === null ? await candidatesOf(env) : [options.path]
-  const found = await findWorking(PROGRAM, candidates, env)
+  const found = await findWorking(PROGRAM, candidates, lookWith(env, options))
   return found.problem === null ? { ...found, ...(await readLogin(env)) } : found
 }
 

@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from 'nod
 import { dirname } from 'node:path'
 import Sqlite, { type Database } from 'better-sqlite3'
 import { z } from 'zod'
+import { ProjectId } from '../../../src-shared/ids.ts'
 import { StageSettings } from '../../../src-shared/records.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { RuntimeName } from '../../../src-shared/runtimes.ts'
@@ -64,13 +65,15 @@ export function openDatabase(file: string, steps: readonly Migration[] = migrati
 }
 
 const ProjectRuntimes = z.object({
+  id: ProjectId,
   name: z.string(),
   runtime: RuntimeName,
   stages: z.record(z.string(), StageSettings).default({}),
   planner: z.boolean().default(true),
+  env: z.record(z.string(), z.string()).default({}),
 })
-/** What a project runs. */
-export type ProjectRuntimes = z.infer<typeof ProjectRuntimes>
+/** What a project runs, and with what it adds to the environment. */
+export type ProjectRuntimes = Readonly<z.infer<typeof ProjectRuntimes>>
 
 type Seen = { schemaVersion: number; bytes: number }
 
@@ -125,11 +128,12 @@ function projectsIn(db: Database): ProjectRuntimes[] {
   const known = db.prepare("SELECT name FROM pragma_table_info('project')").pluck().all()
   const has = (column: string) => known.includes(column)
   if (!has('name') || !has('runtime')) return []
-  const wanted = ['name', 'runtime', 'stages', 'planner'].filter(has)
+  const wanted = ['id', 'name', 'runtime', 'stages', 'planner', 'env'].filter(has)
   const rows = db.prepare<[], Record<string, unknown>>(`SELECT ${wanted} FROM project`).all()
-  return rows.flatMap(({ stages, planner, ...row }) => {
+  return rows.flatMap(({ stages, planner, env, ...row }) => {
     const more = {
       ...(typeof stages === 'string' ? { stages: JSON.parse(stages) } : {}),
+      ...(typeof env === 'string' ? { env: JSON.parse(env) } : {}),
       ...(planner === undefined ? {} : { planner: planner === 1 }),
     }
     return ProjectRuntimes.safeParse({ ...row, ...more }).data ?? []

@@ -2,7 +2,13 @@ import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import type { DoctorReport } from '../../../src-shared/contract.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import type { NotificationReport } from '../../../src-shared/window-bridge.ts'
-import { type RuntimeReport, reportWord, runtimeTitle } from '../../stores/runtime-reports.ts'
+import {
+  loginWord,
+  problemsIn,
+  type RuntimeReport,
+  reportWord,
+  runtimeTitle,
+} from '../../stores/runtime-reports.ts'
 import { bridge } from '../../sync/bridge.ts'
 import { useClient } from '../../sync/client.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -39,11 +45,12 @@ function Line({
 
 function RuntimeLine({ report }: { report: RuntimeReport }) {
   const { tested } = report.versions
+  const [first] = problemsIn(report)
   return (
     <Line
       name={runtimeTitle(report.runtime)}
       // One that is not there keeps nothing from working, unless something needs it: then it is a problem above.
-      well={report.path === null ? null : report.problem === null}
+      well={report.path === null ? null : first === undefined}
     >
       {report.path === null ? (
         <span className="dim">
@@ -56,9 +63,15 @@ function RuntimeLine({ report }: { report: RuntimeReport }) {
             <span className="faint"> · tested {tested.join(', ')}</span>
           )}
           <div className="mono dim">{report.path}</div>
-          {report.problem === null ? null : (
+          {(report.projects ?? []).map((each) => (
+            <div key={each.project} className="dim">
+              {each.name}:{' '}
+              {each.problem === null ? loginWord(each) || 'login not known' : each.problem.message}
+            </div>
+          ))}
+          {first === undefined ? null : (
             <div className="dim">
-              <InlineCode text={`${report.problem.message} ${report.problem.hint ?? ''}`} />
+              <InlineCode text={`${first.problem.message} ${first.problem.hint ?? ''}`} />
             </div>
           )}
           {report.notice === null ? null : (
@@ -110,6 +123,22 @@ function NotificationsLine() {
   )
 }
 
+/** What this machine lacks; what is said of a runtime stands in its line. */
+function Notes({ report: { notes = [], runtimes } }: { report: DoctorReport }) {
+  const inLines = new Set(runtimes.flatMap(({ notice }) => notice?.message ?? []))
+  const others = notes.filter(({ message }) => !inLines.has(message))
+  if (others.length === 0) return null
+  return (
+    <ul aria-label="To know">
+      {others.map(({ message, hint }) => (
+        <li key={message}>
+          <InlineCode text={message} /> <span className="dim">{hint}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 function Report({ report }: { report: DoctorReport }) {
   const versions = bridge()?.versions
   return (
@@ -127,7 +156,7 @@ function Report({ report }: { report: DoctorReport }) {
             <RuntimeLine key={runtime.runtime} report={runtime} />
           ))}
           <Line name="git" well={report.git.path !== null}>
-            {report.git.version ?? 'not found'}
+            {report.git.version ?? (report.runtimes.length === 0 ? 'not known' : 'not found')}
             {report.git.path === null ? null : <div className="mono dim">{report.git.path}</div>}
           </Line>
           <Line name="Data folder" well={null}>
@@ -152,6 +181,7 @@ function Report({ report }: { report: DoctorReport }) {
           </Line>
         </tbody>
       </table>
+      <Notes report={report} />
     </>
   )
 }

@@ -2,6 +2,7 @@ import { useRef, useState } from 'react'
 import type { Project } from '../../../src-shared/records.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { replacePage } from '../../stores/layout.ts'
+import { lookForRuntimes } from '../../stores/runtime-reports.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
 import { showControls } from '../../text/controls.ts'
@@ -70,6 +71,8 @@ function EditProject({ project, onClose }: { project: Project; onClose: () => vo
     if (outcome.ok || outcome.certain) command.current = newCommand()
     if (!outcome.ok) return { refusal: outcome.refusal }
     setBase(outcome.value)
+    // A variable may be what a runtime is logged in by.
+    void lookForRuntimes(client, project.id)
     return { saved: draftOfProject(outcome.value) }
   }
   return (
@@ -81,6 +84,7 @@ function EditProject({ project, onClose }: { project: Project; onClose: () => vo
       <ProjectForm
         label="Project"
         initial={draftOfProject(base)}
+        project={base.id}
         envNames={base.envNames}
         act="Save"
         onSubmit={save}

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
+import type { ProjectId } from '../../../src-shared/ids.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { useSeconds } from '../../stores/clock.ts'
 import { bridge } from '../../sync/bridge.ts'
@@ -98,6 +99,7 @@ function Variables({
 export function ProjectForm({
   label,
   initial,
+  project,
   envNames = [],
   act,
   onSubmit,
@@ -105,6 +107,8 @@ export function ProjectForm({
 }: {
   label: string
   initial: ProjectDraft
+  /** Absent before it is added. */
+  project?: ProjectId
   /** Variables that are set; their values are never shown. */
   envNames?: readonly string[]
   act: string
@@ -231,7 +235,11 @@ export function ProjectForm({
       </div>
       <details open={envNames.length > 0 || initial.repo !== ''}>
         <summary>Runtime, setup and limits</summary>
-        <RuntimeField value={draft.runtime} onChange={set('runtime')} />
+        <RuntimeField
+          value={draft.runtime}
+          onChange={set('runtime')}
+          {...(project === undefined ? {} : { project })}
+        />
         <div className="form-row">
           <label htmlFor="project-permission">Permission</label>
           <select

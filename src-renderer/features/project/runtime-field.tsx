@@ -1,7 +1,9 @@
 import '../../sync/without-jit.ts'
+import type { ProjectId } from '../../../src-shared/ids.ts'
 import { RuntimeName } from '../../../src-shared/runtimes.ts'
 import {
   installOf,
+  problemsIn,
   type RuntimeReport,
   reportWord,
   runtimeNames,
@@ -22,10 +24,12 @@ export function RuntimeState({
 }) {
   if (report === undefined) return null
   const install = installOf(runtime)
-  const next = report.problem?.hint ?? (install === null ? '' : `Install it with \`${install}\`.`)
+  const [first] = problemsIn(report)
+  const next = first?.problem.hint ?? (install === null ? '' : `Install it with \`${install}\`.`)
   if (report.path === null) return <InlineCode text={`Not installed. ${next}`} />
-  const problem = report.problem === null ? '' : `${report.problem.message} ${next}`
-  return <InlineCode text={problem === '' ? reportWord(report) : problem} />
+  if (first === undefined) return <InlineCode text={reportWord(report)} />
+  const where = first.project === null ? '' : `${first.project}: `
+  return <InlineCode text={`${where}${first.problem.message} ${next}`} />
 }
 
 /** Chooses among the runtimes, with what is found on this machine; an empty value where there may be none. */
@@ -36,6 +40,7 @@ export function RuntimeSelect({
   none,
   only,
   describedBy,
+  project,
   onChange,
 }: {
   id: string
@@ -47,9 +52,11 @@ export function RuntimeSelect({
   /** Which can be chosen; all when absent. */
   only?: (runtime: RuntimeName) => boolean
   describedBy?: string
+  /** Whose sessions are to run with it. */
+  project?: ProjectId
   onChange: (runtime: RuntimeName | '') => void
 }) {
-  const { reports, asked, busy } = useRuntimeReports(useClient())
+  const { reports, asked, busy } = useRuntimeReports(useClient(), project)
   const names = runtimeNames(useAcpAgents()).filter((name) => only?.(name) !== false)
   if (value !== '' && !names.includes(value)) names.push(value)
   // One that is not reported, such as an agent that was taken away, is not here.
@@ -92,12 +99,15 @@ export function RuntimeSelect({
 /** The runtime of a project, and how it stands with it on this machine. */
 export function RuntimeField({
   value,
+  project,
   onChange,
 }: {
   value: RuntimeName
+  /** Absent before it is added. */
+  project?: ProjectId
   onChange: (runtime: RuntimeName) => void
 }) {
-  const { reports, busy, refusal } = useRuntimeReports(useClient())
+  const { reports, busy, refusal } = useRuntimeReports(useClient(), project)
   return (
     <div className="form-row">
       <label htmlFor="project-runtime">Runtime</label>
@@ -105,6 +115,7 @@ export function RuntimeField({
         id="project-runtime"
         describedBy="project-runtime-help"
         value={value}
+        {...(project === undefined ? {} : { project })}
         onChange={(runtime) => {
           if (runtime !== '') onChange(runtime)
         }}

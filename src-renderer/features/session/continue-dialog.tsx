@@ -22,7 +22,7 @@ type Choice = { runtime: RuntimeName; model: string }
 /** Moves a session to another runtime or model, once the person knows what that means. */
 export function ContinueDialog({ session, onClose }: { session: Session; onClose: () => void }) {
   const client = useClient()
-  const { reports, busy: isLooking } = useRuntimeReports(client)
+  const { reports, busy: isLooking } = useRuntimeReports(client, session.projectId)
   const suggested = suggestedRuntime(session.runtime, runtimeNames(useAcpAgents()), reports)
   const [chosen, setChosen] = useState<Choice | null>(null)
   const [busy, setBusy] = useState(false)
@@ -62,6 +62,7 @@ export function ContinueDialog({ session, onClose }: { session: Session; onClose
               id="continue-runtime"
               describedBy="continue-help"
               value={runtime}
+              project={session.projectId}
               onChange={(chosen) => {
                 if (chosen === '') return
                 setChosen(choiceOf(chosen))

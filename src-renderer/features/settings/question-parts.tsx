@@ -116,6 +116,7 @@ export function PlannerPart({ settings }: { settings: Settings }) {
         <span>Runtime</span>
         <RuntimeSelect
           id="planner-runtime"
+          describedBy="planner-runtime-help"
           value={planner.runtime}
           only={(name) => runtimes.get(name)?.capabilities.planner === true}
           onChange={(runtime) => {
@@ -123,6 +124,10 @@ export function PlannerPart({ settings }: { settings: Settings }) {
           }}
         />
       </label>
+      <p className="form-help" id="planner-runtime-help">
+        Only a runtime with a run that is sure to read the sources and nothing else can be the
+        planner.
+      </p>
       <label className="set-number">
         <span>Model</span>
         <input

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { ProjectId } from '../../../src-shared/ids.ts'
 import { Settings } from '../../../src-shared/settings.ts'
 import type { RuntimeReport } from '../../stores/runtime-reports.ts'
 import { needsPerson, runtimeLine, wantedRuntimes } from './runtime-needs.ts'
@@ -46,4 +47,17 @@ it('one line tells version, state and login', () => {
   expect(runtimeLine(loggedOut)).toBe('0.98.0 · not logged in')
   expect(runtimeLine(tooOld)).toBe('0.98.0 · No.')
   expect(runtimeLine(undefined)).toBe('')
+})
+
+it('a key that only a project has is its login there', () => {
+  const id = ProjectId.parse('01a22a69-d8ec-76e6-bc1f-ea9e49d3cf65')
+  const shop = { project: id, name: 'Shop', loggedIn: true, login: 'api_key', problem: null }
+  const inShop = { ...loggedOut, projects: [shop] }
+  expect(needsPerson(inShop, true)).toBe(false)
+  expect(runtimeLine(inShop)).toBe('0.98.0 · logged in where it is used')
+  const { problem: why } = loggedOut
+  const blog = { ...shop, name: 'Blog', loggedIn: false, login: null, problem: why }
+  const inBlog = { ...here, projects: [shop, blog] }
+  expect(needsPerson(inBlog, true)).toBe(true)
+  expect(runtimeLine(inBlog)).toBe('0.98.0 · logged in by api_key · Blog: No.')
 })

@@ -1,7 +1,7 @@
 import type { Project } from '../../../src-shared/records.ts'
 import type { RuntimeName } from '../../../src-shared/runtimes.ts'
 import type { Settings } from '../../../src-shared/settings.ts'
-import { type RuntimeReport, reportWord } from '../../stores/runtime-reports.ts'
+import { problemsIn, type RuntimeReport, reportWord } from '../../stores/runtime-reports.ts'
 
 /** The runtimes that something is to run with: projects, their stages, the planner, and agents that a person added. */
 export function wantedRuntimes(
@@ -22,14 +22,19 @@ export function wantedRuntimes(
 
 /** Whether a person has something to do for it: what is not installed and not wanted is none of it. */
 export function needsPerson(report: RuntimeReport | undefined, isWanted: boolean): boolean {
-  if (report === undefined || report.problem === null) return false
-  return isWanted || (report.path !== null && report.problem.code !== 'runtime.not-logged-in')
+  if (report === undefined) return false
+  const problems = problemsIn(report)
+  if (problems.length === 0) return false
+  const isLogin = problems.every(({ problem }) => problem.code === 'runtime.not-logged-in')
+  return isWanted || (report.path !== null && !isLogin)
 }
 
 /** How it stands with it, in one line: its version, its state, its login. */
 export function runtimeLine(report: RuntimeReport | undefined): string {
   if (report === undefined) return ''
   const word = reportWord(report)
-  if (report.path === null || report.problem === null || report.loggedIn === false) return word
-  return `${word} · ${report.problem.message}`
+  const [first] = problemsIn(report)
+  if (report.path === null || first === undefined) return word
+  if (first.project !== null) return `${word} · ${first.project}: ${first.problem.message}`
+  return report.loggedIn === false ? word : `${word} · ${first.problem.message}`
 }

@@ -5,6 +5,7 @@ import type { Settings } from '../../../src-shared/settings.ts'
 import { openPage } from '../../stores/layout.ts'
 import {
   lookForRuntimes,
+  problemsIn,
   type RuntimeReport,
   runtimeNames,
   runtimeTitle,
@@ -121,7 +122,7 @@ function RuntimeRow({
         </span>
       </summary>
       <div className="runtime-body">
-        {report === undefined || report.problem === null ? null : (
+        {report === undefined || problemsIn(report).length === 0 ? null : (
           <p>
             <RuntimeState runtime={runtime} report={report} />
           </p>
