@@ -23,9 +23,9 @@ import { test, type Workbench } from '../../support/workbench.ts'
 const PARK: readonly ParkStep[] = ['settle', 'snapshot', 'push', 'state', 'store', 'free']
 const RESUME: readonly ResumeStep[] = ['clone', 'restore', 'state', 'prove']
 
-async function startShop(bench: Workbench) {
+async function startShop(bench: Workbench, agents = 1) {
   const remote = await bench.remote({ files: SHOP_FILES })
-  const host = await bench.host({ agents: 1 })
+  const host = await bench.host({ agents })
   await addProject(host.client, remote.path, { planner: false, window: 'never' })
   return { ...host, remote }
 }
@@ -46,11 +46,14 @@ function waitForRest(client: BalletClient, id: string) {
   )
 }
 
-/** `kill -9` of the only agent. */
-async function killAgent(client: BalletClient): Promise<void> {
-  const pid = (await client.agents.list())[0]?.pid ?? null
+/** `kill -9` of an agent. */
+async function killAgent(client: BalletClient, agent: string | null): Promise<void> {
+  const pid = (await client.agents.list()).find(({ id }) => id === agent)?.pid ?? null
   if (pid !== null && (await processOf(pid)) !== undefined) process.kill(pid, 'SIGKILL')
 }
+
+/** One that dies again and again is started again later and later: another one goes on at once. */
+const STANDING_BY = 3
 
 test('an answer that comes in any step of parking is delivered once, and the work is the same', async ({
   bench,
@@ -81,34 +84,44 @@ test('an answer that comes in any step of parking is delivered once, and the wor
   for (const step of PARK) expect(timesSaid(last, `In-${step}.`), step).toBe(1)
 })
 
-test('an agent that dies in any step of parking or resuming loses and leaves nothing', async ({
-  bench,
-}) => {
-  test.setTimeout(900_000)
-  const { client } = await startShop(bench)
+test('an agent that dies in any step of parking loses and leaves nothing', async ({ bench }) => {
+  test.setTimeout(600_000)
+  const { client } = await startShop(bench, STANDING_BY)
   const before = await startWithWork(client)
   const { id } = before.session
   for (const step of PARK) {
-    const { lastSeq } = await client.sessions.show({ ref: id })
+    const { lastSeq, agent } = await client.sessions.show({ ref: id })
     await client.sessions.park({ ref: id })
     await waitForStep(client, id, step, lastSeq + 1)
-    await killAgent(client)
+    await killAgent(client, agent)
     await waitForState(client, id, 'parked', { timeoutMs: 120_000 })
     await expectSameWork(bench, client, before)
   }
+  await expectFinished(bench, client, id)
+})
+
+test('an agent that dies in any step of resuming loses and leaves nothing', async ({ bench }) => {
+  test.setTimeout(600_000)
+  const { client } = await startShop(bench, STANDING_BY)
+  const before = await startWithWork(client)
+  const { id } = before.session
   for (const step of RESUME) {
     await parkNow(client, id)
     const { lastSeq } = await client.sessions.show({ ref: id })
     await client.sessions.resume({ ref: id })
     await waitForStep(client, id, step, lastSeq + 1)
-    await killAgent(client)
+    await killAgent(client, (await client.sessions.show({ ref: id })).agent)
     await waitForState(client, id, 'waiting', { timeoutMs: 120_000 })
     await expectSameWork(bench, client, before)
   }
+  await expectFinished(bench, client, id)
+})
+
+async function expectFinished(bench: Workbench, client: BalletClient, id: string): Promise<void> {
   await client.sessions.finish({ ref: id })
   await waitForState(client, id, 'finished', { timeoutMs: 60_000 })
   await expectNoLeftovers(bench, client)
-})
+}
 
 test('a disk that is full in any step of parking or resuming keeps the work, and goes on with room', async ({
   bench,
