@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent, Session } from '../../src-shared/records.ts'
 import { HELD_BACK } from '../../src-shared/session-reasons.ts'
 import type { BalletClient } from '../support/ballet-client.ts'
+import { rowFaults } from './checks.ts'
 import { answerOne, type Scene } from './deeds.ts'
 import { pendingIn } from './machine.ts'
 import type { Random } from './random.ts'
@@ -16,7 +17,7 @@ const REST_LIMIT_MS = 180_000
 
 /**
  * Waits until nothing is under way any more: agents up, every session waiting, stopped, over, or in the queue for an
- * agent that is not free. What asks for permission is answered.
+ * agent that is not free, and agents and sessions say the same of each other. What asks for permission is answered.
  * @throws Error with what does not come to rest
  */
 export async function comeToRest(
@@ -53,7 +54,8 @@ async function look(client: BalletClient): Promise<{ seen: AtRest; reasons: stri
     client.sessions.list(),
     client.requests.list({ state: 'open' }),
   ])
-  const reasons: string[] = []
+  // An agent is free a moment after the row of its session says so, and the two are not read in one moment.
+  const reasons = rowFaults(sessions, agents)
   const free = agents.filter(({ state }) => state === 'idle').length
   for (const { id, state } of agents) {
     if (state === 'offline' || state === 'draining') reasons.push(`${id} is ${state}`)
