@@ -1,8 +1,13 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { withoutNpmFolders } from './npm-path.mjs'
 
 const program = new URL('../out/node/cli.js', import.meta.url)
+if (process.env.npm_lifecycle_event === 'npx') {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  Object.assign(process.env, withoutNpmFolders(process.env, root))
+}
 if (existsSync(fileURLToPath(program))) await import(program.href)
 else {
   const error = {

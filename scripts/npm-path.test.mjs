@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { expect, it } from 'vitest'
-import { withoutNpmFolders } from './npm-path.mjs'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { withoutNpmFolders } from '../bin/npm-path.mjs'
+import { ROOT } from './ground/places.mjs'
 
 const root = join('/', 'home', 'me', 'clone')
 const bin = (/** @type {string[]} */ ...folders) => join('/', ...folders, 'node_modules', '.bin')
@@ -40,17 +41,32 @@ it('finds the name of PATH that Windows has', () => {
   expect(withoutNpmFolders(env, root).Path).toBe(own.join(delimiter))
 })
 
+/** @type {string} */
+let folder
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'ballet-npm-path-')))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** @type {NodeJS.ProcessEnv} */
+const env = { ...process.env, PATH: [...own, process.env.PATH].join(delimiter) }
+delete env.npm_lifecycle_event
+
 it('knows what the npm of this machine does', () => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'ballet-npm-path-')))
-  try {
-    const scripts = { show: `node -p "JSON.stringify(process.env)"` }
-    writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts }))
-    const given = { ...process.env, PATH: [...own, process.env.PATH].join(delimiter) }
-    const shown = execFileSync('npm', ['run', '--silent', 'show'], { cwd: folder, env: given })
-    const env = JSON.parse(String(shown))
-    expect(env.PATH).not.toBe(given.PATH)
-    expect(withoutNpmFolders(env, folder).PATH).toBe(given.PATH)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const scripts = { show: 'node -p "JSON.stringify(process.env)"' }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts }))
+  const shown = execFileSync('npm', ['run', '--silent', 'show'], { cwd: folder, env })
+  const seen = JSON.parse(String(shown))
+  expect(seen.PATH).not.toBe(env.PATH)
+  expect(withoutNpmFolders(seen, folder).PATH).toBe(env.PATH)
+})
+
+it('is done for the command line, where npx started it', () => {
+  cpSync(join(ROOT, 'bin'), join(folder, 'bin'), { recursive: true })
+  mkdirSync(join(folder, 'out', 'node'), { recursive: true })
+  writeFileSync(join(folder, 'out/node/cli.js'), 'console.log(process.env.PATH)')
+  const manifest = { name: 'ballet', version: '1.0.0', type: 'module', bin: 'bin/ballet.mjs' }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  const shown = execFileSync('npx', ['--no', manifest.name], { cwd: folder, env })
+  expect(String(shown).trim()).toBe(env.PATH)
 })

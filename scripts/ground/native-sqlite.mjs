@@ -185,7 +185,7 @@ async function compile(folder, work, step, lock) {
       env: { ...process.env, CXXFLAGS },
       limitMs: COMPILE_LIMIT_MS,
       lock,
-      onLine: () => step.detail('compiling (about a minute)'),
+      onLine: () => step.detail('compiling, once (a minute on an idle machine)'),
       failure: {
         code: 'SQLITE_COMPILE_FAILED',
         message: 'better-sqlite3 could not be compiled for this version of Node.',
