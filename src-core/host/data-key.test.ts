@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { layOut } from './data-folder.ts'
-import { dataKeyFile } from './data-key.ts'
+import { dataKeyFile, keyNotes } from './data-key.ts'
 
 let folder: string
 beforeEach(() => {
@@ -60,4 +60,17 @@ test('a key that others could read is closed to them, and one that is no file is
   rmSync(files.key)
   mkdirSync(files.key)
   await expect(dataKeyFile(files)()).rejects.toMatchObject({ code: 'key.unusable' })
+})
+
+test('a person is told of a key in a file, and of one that was exported', async () => {
+  const files = layOut(folder)
+  expect(await keyNotes(files)).toEqual([])
+  await dataKeyFile(files)()
+  expect(await keyNotes(files)).toMatchObject([
+    { code: 'key.in-file', hint: expect.stringContaining('no keychain') },
+  ])
+  writeFileSync(files.wrappedKey, 'wrapped')
+  expect(await keyNotes(files)).toMatchObject([
+    { code: 'key.in-file', hint: expect.stringContaining('exported') },
+  ])
 })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { access, chmod, link, open, readFile, rm, stat } from 'node:fs/promises'
-import { BalletError } from '../../src-shared/refusal.ts'
+import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import type { DataFolder } from './data-folder.ts'
 
 const KEY_BYTES = 32
@@ -38,6 +38,23 @@ export async function writeDataKey(
     message: `${file} holds another data key.`,
     hint: 'Nothing was written. Move it away if nothing that was sealed with it is needed, then try again.',
   })
+}
+
+/** What a person at a desktop should know of where the key lies; the keychain is asked nothing. */
+export async function keyNotes({
+  key: file,
+  wrappedKey,
+}: Pick<DataFolder, 'key' | 'wrappedKey'>): Promise<Refusal[]> {
+  if (!(await isThere(file))) return []
+  return [
+    {
+      code: 'key.in-file',
+      message: `The data key, which seals what is kept of parked sessions, is in the file ${file}, which only you can read.`,
+      hint: (await isThere(wrappedKey))
+        ? 'It was exported for a headless host. The keychain has it too: remove the file when no such host needs it.'
+        : 'There was no keychain when it was made. Whoever can read this file can read what is kept.',
+    },
+  ]
 }
 
 async function readOrMake(file: string, wrapped: string): Promise<string> {

@@ -6,7 +6,7 @@ import type { AgentProcess, Launcher, Log } from '../ports.ts'
 import { createRouter, type Router } from '../router/router.ts'
 import { openSqliteStorage } from '../storage/sqlite/client.ts'
 import { type DataFolder, prepareDataFolder } from './data-folder.ts'
-import { dataKeyFile, writeDataKey } from './data-key.ts'
+import { dataKeyFile, keyNotes, writeDataKey } from './data-key.ts'
 import { createDemo } from './demo.ts'
 import { selectEnvironment } from './environment.ts'
 import { takeHostLock } from './host-lock.ts'
@@ -103,7 +103,10 @@ export async function openHost(options: HostOptions): Promise<Host> {
         kind,
         pid: process.pid,
         freeBytes: () => freeBytes(folder.dataDir),
-        notes: () => machineNotes(process.env),
+        notes: async () => [
+          ...(await machineNotes(process.env)),
+          ...(kind === 'desktop' ? await keyNotes(folder) : []),
+        ],
       },
       environment: env,
       texts,
