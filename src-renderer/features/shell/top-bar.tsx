@@ -33,7 +33,13 @@ function Since({ at }: { at: string }) {
 }
 
 function Time({ session }: { session: Session }) {
-  if (session.parkAt !== null) return <ParksIn at={session.parkAt} />
+  if (session.parkAt !== null) {
+    return (
+      <>
+        · <ParksIn at={session.parkAt} />
+      </>
+    )
+  }
   if (session.turnStartedAt !== null) return <Running since={session.turnStartedAt} />
   return session.state === 'waiting' ? <Since at={session.stateSince} /> : null
 }
