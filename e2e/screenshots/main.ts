@@ -1,8 +1,9 @@
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ROOT } from '../electron-runtime.ts'
 import { startModelServer } from '../model/server.ts'
 import { startDesktop } from '../support/desktop-app.ts'
+import { makeRuntimes, testedRuntime, useRuntimes } from '../support/runtimes.ts'
 import { withWorkbench } from '../support/workbench.ts'
 import { createCamera } from './camera.ts'
 import { book, files } from './sample.ts'
@@ -42,9 +43,12 @@ export async function main(args: string[]): Promise<number> {
     await withWorkbench(async (bench) => {
       const shop = await bench.remote({ name: 'shop.git', files })
       const api = await bench.remote({ name: 'api.git', files })
+      const codex = testedRuntime('codex')
+      const runtimes = await makeRuntimes(bench, [codex])
+      await useRuntimes(bench.dataDir, runtimes)
       const desktop = await startDesktop({
         dataDir: bench.dataDir,
-        env: { ...bench.env, ANTHROPIC_BASE_URL: model.url },
+        env: { ...bench.env, ...runtimes.env, ANTHROPIC_BASE_URL: model.url },
       })
       bench.atEnd(() => desktop.end())
       const { window } = desktop
@@ -53,6 +57,7 @@ export async function main(args: string[]): Promise<number> {
         [bench.dataDir, '/home/person/.config/ballet'],
         [bench.home, '/home/person'],
         [bench.folder, '/srv'],
+        [dirname(codex.program), '/usr/local/bin'],
       ])
       const stage = { window, client, camera, shop: shop.path, api: api.path }
       for (const views of stages) {
