@@ -58,11 +58,16 @@ it('says why a session could not be parked', async () => {
   expect(JSON.parse(world.err())).toMatchObject({ error: { code: 'park.too-large' } })
 })
 
-it('resumes, and says what is loaded again', async () => {
+it('resumes, and says before that what is loaded again', async () => {
   const resume = asked((): Session => ({ ...parked, state: 'resuming' }))
-  const world = testWorld({ sessions: { resume: resume.call } })
+  const show = asked((): Session => parked)
+  const world = testWorld({ sessions: { resume: resume.call, show: show.call } })
   expect(await ballet(world, 'resume', 'SHOP-1')).toBe(0)
-  expect(world.out()).toContain('SHOP-1 is resuming. Its conversation of 38,200 tokens')
+  expect(world.out()).toBe(
+    'Resuming loads a conversation of about 38,200 tokens again.\nSHOP-1 is resuming.\n',
+  )
+  expect(await ballet(world, 'resume', 'SHOP-1', '--without-damaged')).toBe(0)
+  expect(resume.calls).toMatchObject([{ withoutDamaged: false }, { withoutDamaged: true }])
 })
 
 it('keeps a session online, an hour where nothing else is said', async () => {

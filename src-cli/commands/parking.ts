@@ -51,12 +51,14 @@ export function addParkingCommands(program: Command, run: CommandRunner): void {
     .action(
       run.steering(async ({ ask, print, world }, options: ResumeOptions, ref: string) => {
         const withoutDamaged = options.withoutDamaged === true
+        const reload = reloadText(
+          await ask((client, limit) => client.sessions.show({ ref }, limit)),
+        )
+        if (reload !== null) print.say(`Resuming loads a conversation of about ${reload} again.`)
         const session = await ask((client, limit) =>
           client.sessions.resume({ ref, commandId: world.uuid(), withoutDamaged }, limit),
         )
-        const reload = reloadText(session)
-        const costs = reload === null ? '' : ` Its conversation of ${reload} is loaded again.`
-        print.made('session', session, `${session.ticket} is ${session.state}.${costs}`)
+        print.made('session', session, `${session.ticket} is ${session.state}.`)
       }),
     )
 
