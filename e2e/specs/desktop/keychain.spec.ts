@@ -23,6 +23,9 @@ import { test, type Workbench } from '../../support/workbench.ts'
 
 test.skip(!hasBus() || !hasKeyring(), 'needs Linux, dbus-daemon and gnome-keyring')
 
+// Each starts the application or a host four times.
+test.describe.configure({ timeout: 300_000 })
+
 const PASSWORD = 'of the login'
 const QUESTION = { question: 'Which colour?', options: [{ label: 'Red' }, { label: 'Blue' }] }
 const WORK = 'echo KEY=never-on-the-remote > .env && echo half > work.txt && git add work.txt'

@@ -58,17 +58,16 @@ test('a machine that slept parks what is due, gives a chance to what had none, a
   bench,
 }) => {
   const { client, first, second } = await startHost(bench)
-  const due = await setWindow(client, first, '7s')
-  await waitFor('most of the first window to have passed', () => due - Date.now() < 2_500)
-  const late = await setWindow(client, second, '8s')
-  expect(await client.sessions.show({ ref: first.id })).toMatchObject({ state: 'waiting' })
-
   const asleep = await bench.processes()
+  const due = await setWindow(client, first, '7s')
+  await waitFor('half of the first window to have passed', () => due - Date.now() < 3_000)
+  const late = await setWindow(client, second, '8s')
   for (const { pid } of asleep) process.kill(pid, 'SIGSTOP')
   await sleep(SLEEP_MS)
+  const wakes = Date.now()
   for (const { pid } of asleep) process.kill(pid, 'SIGCONT')
   const awake = performance.now()
-  expect(Date.now()).toBeGreaterThan(late)
+  expect(wakes).toBeGreaterThan(late)
 
   expect(await parksAfter(client, first, awake)).toBeLessThan(5_000)
   const { state, parkAt } = await client.sessions.show({ ref: second.id })
@@ -76,6 +75,8 @@ test('a machine that slept parks what is due, gives a chance to what had none, a
   expect(Date.parse(parkAt ?? '')).toBeGreaterThan(Date.now())
   // It was awake for a part of its window before; that counts.
   expect(await parksAfter(client, second, awake)).toBeGreaterThan(4_000)
+  const parking = await waitForEvent(client, first.id, 'session.state', (e) => e.to === 'parking')
+  expect(Date.parse(parking.at)).toBeGreaterThanOrEqual(wakes)
   for (const { id } of [first, second]) {
     await waitForEvent(client, id, 'park.step', ({ step, status }) => {
       return step === 'free' && status === 'done'
