@@ -70,12 +70,28 @@ export function titleOfRuntime(
 
 /** The agent that an `acp:<name>` stands for; one of the settings hides the preset of its name. Null: there is none. */
 export function acpAgentOf(
-  runtime: RuntimeName,
+  runtime: string,
   own: Readonly<Record<string, AcpAgent>>,
 ): AcpAgent | null {
   if (!runtime.startsWith('acp:')) return null
   const name = runtime.slice('acp:'.length)
   return own[name] ?? ACP_PRESETS[name] ?? null
+}
+
+/**
+ * The name of the preset that an agent is, by its program, whatever it is called here: what is known of that one holds
+ * for it. Null: it is none of them.
+ */
+export function presetOf({ command }: Pick<AcpAgent, 'command'>): string | null {
+  const program = programOf(command)
+  const found = Object.entries(ACP_PRESETS).find(([, preset]) => preset.command === program)
+  return found?.[0] ?? null
+}
+
+/** The file's name without its folder and the ending that Windows gives it. */
+function programOf(command: string): string {
+  const file = command.split(/[\\/]/).at(-1) ?? ''
+  return file.replace(/\.(exe|cmd)$/i, '')
 }
 
 /** What a runtime can do, as its driver says; asked for instead of its name. */
@@ -132,15 +148,20 @@ export const ACP_CAPABILITIES: RuntimeCapabilities = {
 }
 
 /**
- * What a runtime can do, by what the agents told, by its name; they name the runtimes that they know, and an agent of
- * the settings is none of them. Undefined while none has told anything, and for a runtime without a driver.
+ * What a runtime can do, by what the agents told of the runtimes that they know; `own` are the agents that the settings
+ * add, of which is known what is known of their programs. Undefined while none has told anything, and for a runtime
+ * without a driver.
  */
 export function capabilitiesOf(
   runtime: string,
   told: ReadonlyMap<string, Pick<Runtime, 'capabilities'>>,
+  own: Readonly<Record<string, AcpAgent>> = {},
 ): RuntimeCapabilities | undefined {
-  const known = told.get(runtime)?.capabilities
-  if (known !== undefined || !runtime.startsWith('acp:')) return known
+  if (!runtime.startsWith('acp:')) return told.get(runtime)?.capabilities
+  const agent = acpAgentOf(runtime, own)
+  const preset = agent === null ? null : presetOf(agent)
+  const known = preset === null ? undefined : told.get(`acp:${preset}`)?.capabilities
+  if (known !== undefined) return known
   const canDriveAny = [...told.keys()].some((name) => name.startsWith('acp:'))
   return canDriveAny ? ACP_CAPABILITIES : undefined
 }

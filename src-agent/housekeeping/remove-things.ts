@@ -5,6 +5,7 @@ import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import type { Environment } from '../git/environment.ts'
 import type { Git } from '../git/run.ts'
 import type { Drivers } from '../runtimes/registry.ts'
+import type { Log } from '../session-loop/context.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { kindOf, removeTree, WORKSPACES_FOLDER } from '../workspace/folders.ts'
 import { isStaleLock } from '../workspace/lock-file.ts'
@@ -19,6 +20,7 @@ type Parts = {
   /** Of the host, and with what each project adds. */
   envs: readonly Environment[]
   signal: AbortSignal
+  log?: Log
 }
 
 /** Removes each by itself. Null for one that is gone; else why it is not. */
@@ -76,7 +78,10 @@ async function remove(thing: FoundThing, parts: Parts): Promise<void> {
         for (const driver of Object.values(parts.drivers)) {
           const all = (await driver.state?.list(place)) ?? []
           const isThere = all.some(({ path }) => path === thing.path)
-          if (isThere && thing.owner !== null) await driver.state?.remove(thing.owner, place)
+          const onLeft = (what: string) => parts.log?.('warn', what)
+          if (isThere && thing.owner !== null) {
+            await driver.state?.remove(thing.owner, { ...place, onLeft })
+          }
         }
       }
     }

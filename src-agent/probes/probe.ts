@@ -12,7 +12,7 @@ import { runPlanner } from '../planner/run-planner.ts'
 import type { Clock } from '../port/clock.ts'
 import { endGit, endTree, type Marker } from '../process-tree/index.ts'
 import type { Drivers } from '../runtimes/registry.ts'
-import { scratchDirOf, sessionEnvironment } from '../session-loop/context.ts'
+import { type Log, scratchDirOf, sessionEnvironment } from '../session-loop/context.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { removeTree, WORKSPACES_FOLDER } from '../workspace/folders.ts'
 import { removeIfPushed } from '../workspace/removal.ts'
@@ -32,6 +32,8 @@ export type ProbeOptions = {
   clock: Clock
   /** Ends what is under way. */
   signal: AbortSignal
+  /** Where nobody reads it, what a removal leaves is told to nobody. */
+  log?: Log
   /** What is under way, also when its answer was given up. */
   running: Set<Promise<unknown>>
 }
@@ -63,9 +65,7 @@ export async function runProbe(
 }
 
 async function removeStates(
-  dataDir: string,
-  env: ProbeOptions['env'],
-  drivers: Drivers,
+  { dataDir, env, drivers, log }: ProbeOptions,
   probe: Extract<Probe, { kind: 'state.remove' }>,
 ): Promise<number> {
   const place = {
@@ -73,6 +73,7 @@ async function removeStates(
     env: sessionEnvironment(env, probe.env),
     executable: probe.runtimePath,
     scratchDir: join(dataDir, 'scratch'),
+    onLeft: (what: string) => log?.('warn', what),
   }
   let files = 0
   for (const conversation of probe.conversations) {
@@ -93,9 +94,10 @@ function remember(work: Promise<unknown>, running: Set<Promise<unknown>>): void 
 async function find(
   probe: Probe,
   limitMs: number,
-  { dataDir, env, drivers, clock }: ProbeOptions,
+  options: ProbeOptions,
   signal: AbortSignal,
 ): Promise<ProbeFinding> {
+  const { dataDir, env, drivers, clock, log } = options
   const git = createGit({ env })
   /** What the project adds to its environment reaches the git of its work. An earlier try of it is over then. */
   const gitOf = async ({ env: own, marker }: { env: Environment; marker: Marker }) => {
@@ -150,7 +152,7 @@ async function find(
     case 'branch.remove':
       return removeBranch(await gitOf(probe), probe, signal)
     case 'state.remove':
-      return { kind: 'state.remove', files: await removeStates(dataDir, env, drivers, probe) }
+      return { kind: 'state.remove', files: await removeStates(options, probe) }
     case 'things.find':
       return {
         kind: 'things.find',
@@ -158,7 +160,7 @@ async function find(
       }
     case 'things.remove': {
       const refusals = await removeThings(probe.things, {
-        ...{ dataDir, git, drivers, signal },
+        ...{ dataDir, git, drivers, signal, ...(log === undefined ? {} : { log }) },
         envs: envsOf(probe),
       })
       return { kind: 'things.remove', refusals }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ACP_PRESETS } from '../../src-shared/runtimes.ts'
+import { ACP_CAPABILITIES, ACP_PRESETS, capabilitiesOf } from '../../src-shared/runtimes.ts'
 import { driverOf, drivers } from './registry.ts'
 
 const env = { PATH: '/nowhere' }
@@ -26,4 +26,20 @@ it('makes one for an agent of the settings, also where that hides a preset', asy
       },
     })
   }
+})
+
+it('knows an agent by its program, whatever the settings call it', () => {
+  const opencode = { title: 'Mine', command: '/opt/bin/opencode', args: ['acp'] }
+  const mine = driverOf(drivers, 'acp:mine', opencode)
+  expect(mine?.capabilities).toEqual(drivers['acp:opencode']?.capabilities)
+  expect(mine?.versions).toEqual(drivers['acp:opencode']?.versions)
+  const other = { title: 'Other', command: 'other', args: [] }
+  const hidden = driverOf(drivers, 'acp:opencode', other)
+  expect(hidden?.capabilities).toEqual(ACP_CAPABILITIES)
+  expect(hidden?.versions.tested).toEqual([])
+  const told = new Map(Object.values(drivers).map((driver) => [driver.runtime as string, driver]))
+  const own = { mine: opencode, opencode: other }
+  expect(capabilitiesOf('acp:mine', told, own)).toEqual(mine?.capabilities)
+  expect(capabilitiesOf('acp:opencode', told, own)).toEqual(ACP_CAPABILITIES)
+  expect(capabilitiesOf('acp:opencode', told)).toEqual(mine?.capabilities)
 })

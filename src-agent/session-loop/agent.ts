@@ -16,6 +16,7 @@ import { runProbe } from '../probes/probe.ts'
 import type { Driver } from '../runtimes/driver.ts'
 import { type Drivers, driverOf } from '../runtimes/registry.ts'
 import { refusalOf } from '../workspace/failure.ts'
+import type { Log } from './context.ts'
 import { type Heartbeat, startHeartbeat } from './heartbeat.ts'
 import { SessionLoop } from './session-loop.ts'
 
@@ -280,6 +281,7 @@ export class Agent {
       drivers,
       clock,
       signal: this.#leave.signal,
+      log: (...entry: Parameters<Log>) => this.log(...entry),
       running: this.#probes,
     }
     const found = await runProbe(probe, limitMs, options).catch((error: unknown) => ({

@@ -16,6 +16,8 @@ import { START_KILLED } from '../runtimes/failures.ts'
 
 /** How long a runtime may take, in milliseconds. */
 export const RUNTIME_LIMITS = {
+  /** To find its program: a busy machine is no reason to fail. */
+  look: 60_000,
   start: 120_000,
   resume: 180_000,
   send: 30_000,

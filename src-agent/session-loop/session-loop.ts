@@ -16,7 +16,7 @@ import { isWorkspaceThere } from './missing-workspace.ts'
 import { Parking, type ParkOrder, removeCutParking } from './parking.ts'
 import { executableOf, prepareWorkspace, replaceWorkspace } from './prepare.ts'
 import { restoreConversation, tellOtherVersion } from './restored-conversation.ts'
-import { wasKilledInStart } from './runtime-keeper.ts'
+import { RUNTIME_LIMITS, wasKilledInStart } from './runtime-keeper.ts'
 
 /**
  * preparing: workspace, setup and first launch · launching: the runtime is brought back · online: it runs ·
@@ -28,9 +28,6 @@ const NOTHING_CUT: RuntimeLoss['cut'] = { turnCut: false, storedRefs: [], told: 
 
 /** How long a turn may take to end when there is no time. */
 const FAST_INTERRUPT_MS = 2_000
-
-/** How long the look for the runtime may take: a busy machine is no reason to fail. */
-const LOOK_LIMIT_MS = 60_000
 
 /** How long work that was told to stop may take to notice. */
 const YIELD_LIMIT_MS = 15_000
@@ -242,7 +239,7 @@ export class SessionLoop {
     this.#phase = 'preparing'
     try {
       await removeCutParking(this.#context)
-      const look = { path: spec.runtimePath, env, limitMs: LOOK_LIMIT_MS, remembers: true }
+      const look = { path: spec.runtimePath, env, limitMs: RUNTIME_LIMITS.look, remembers: true }
       const executable = this.#driver.find(look).then(executableOf)
       // Without a runtime no workspace is needed; it is awaited all the same, so that nothing goes on behind the end.
       executable.catch(() => this.#aborter.abort())

@@ -34,7 +34,10 @@ export function continueCall(context: CallContext): Calls['sessions']['continueW
       if (project === undefined) return gone('project')
       const anew = await anewText(ports.storage, facts.value, 'continued')
       const decision = continueWith(
-        { facts: facts.value, project, capabilities: capabilities.value, anew },
+        {
+          ...{ facts: facts.value, project, capabilities: capabilities.value, anew },
+          title: titleOfRuntime(command.runtime, ports.settings.current.acpAgents),
+        },
         command,
         now,
         ports.ids,

@@ -82,6 +82,7 @@ test('a session keeps its runtime when its project gets another one, and no mode
 test('the stage of a ticket is not changed while its session is live', async () => {
   const core = await start()
   const { ticket, agent } = await waiting(core)
+  await core.client.projects.edit({ ref: 'Shop', stages: { review: { model: 'haiku' } } })
   const change = () => core.client.tickets.edit({ ref: ticket.key, stage: 'review' })
   expect(await refusalOf(change())).toMatchObject({ code: 'ticket.live' })
   expect(await core.client.tickets.edit({ ref: ticket.key, stage: 'implement' })).toMatchObject({
@@ -92,6 +93,27 @@ test('the stage of a ticket is not changed while its session is live', async () 
   agent.end('stopped')
   await inState(core, ticket.key, 'parked')
   expect(await change()).toMatchObject({ stage: 'review' })
+})
+
+test('a stage that the project does not have is refused with those that it has', async () => {
+  const { client } = await start()
+  const stages = { review: { model: 'haiku' }, plan: {} }
+  await client.projects.add({ name: 'Shop', repo: '/srv/shop.git', stages })
+  const add = (stage: string) => client.tickets.add({ project: 'Shop', title: 'x', stage })
+  const unknown = {
+    code: 'stage.unknown',
+    message: 'The project "Shop" has no stage rewiew.',
+    hint: expect.stringContaining('implement, plan, review.'),
+  }
+  expect(await refusalOf(add('rewiew'))).toMatchObject(unknown)
+  const ticket = await add('review')
+  const edit = (stage: string) => client.tickets.edit({ ref: ticket.key, stage })
+  expect(await refusalOf(edit('rewiew'))).toMatchObject(unknown)
+  expect((await edit('implement')).stage).toBe('implement')
+  // One that it has already is left to it.
+  expect((await edit('review')).stage).toBe('review')
+  await client.projects.edit({ ref: 'Shop', stages: { review: null } })
+  expect((await edit('review')).stage).toBe('review')
 })
 
 test('what names an agent that nobody knows is refused with those there are', async () => {
@@ -136,7 +158,10 @@ test('an agent of the settings is driven like the ones that Ballet knows, and ca
   const images = [{ mediaType: 'image/png' as const, data: png }]
   const send = client.sessions.send({ ref: ticket.key, text: 'look', images })
   // Of another agent it is known that it takes images, of this one it is not.
-  expect(await refusalOf(send)).toMatchObject({ code: 'image.unsupported' })
+  expect(await refusalOf(send)).toMatchObject({
+    code: 'image.unsupported',
+    message: 'Mine takes no images.',
+  })
 })
 
 test('a planner that its runtime cannot be is refused', async () => {

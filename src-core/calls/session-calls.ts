@@ -58,7 +58,10 @@ export function sessionCalls(context: CallContext): Calls['sessions'] {
         const { runtime, continueWith } = facts.value.session
         const capabilities = context.fleet.capabilities(continueWith?.runtime ?? runtime)
         const decision = send(
-          { facts: facts.value, existing, capabilities },
+          {
+            ...{ facts: facts.value, existing, capabilities },
+            agents: ports.settings.current.acpAgents,
+          },
           { ...message, images: images.value },
           now,
           ports.ids,

@@ -16,6 +16,7 @@ import { withdrawQuestions } from '../decide/questions.ts'
 import { withdrawRequests } from '../decide/requests.ts'
 import { SessionDraft } from '../decide/session-draft.ts'
 import { MOVED_HINT } from '../decide/session-states.ts'
+import { checkStage } from '../decide/stages.ts'
 import {
   addTicket,
   checkTicketDeletion,
@@ -38,6 +39,8 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
         async (read, now) => {
           const project = await resolveProject(read, ref)
           if (!project.ok) return project
+          const stage = checkStage(project.value, addition.stage)
+          if (!stage.ok) return stage
           const added = addTicket(project.value, addition, now, ports.ids)
           const { ticket } = added.answer
           const started = start
@@ -80,6 +83,12 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
           const ticket = found.value
           const free = checkNotDeleting(context, ticket)
           if (!free.ok) return free
+          const project = await read.row('project', ticket.projectId)
+          if (project === undefined) return gone('project')
+          if (change.stage !== undefined && change.stage !== ticket.stage) {
+            const stage = checkStage(project, change.stage)
+            if (!stage.ok) return stage
+          }
           const sessions = await read.rows({ table: 'session', where: { ticketId: ticket.id } })
           const decision = editTicket({ ticket, sessions }, change, now)
           if (!decision.ok) return decision

@@ -6,7 +6,7 @@ import {
   titleOfRuntime,
 } from '../../src-shared/runtimes.ts'
 import type { Ids } from '../ports.ts'
-import type { PastConversation, ProjectRow, SessionRow } from '../storage/rows.ts'
+import type { ContinueWith, PastConversation, ProjectRow, SessionRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
 import { checkNotFinishing } from './finishing.ts'
 import { handOver } from './hand-over.ts'
@@ -23,6 +23,8 @@ export type ContinueState = {
   project: ProjectRow
   /** Of the runtime that is to go on. */
   capabilities: RuntimeCapabilities
+  /** What people call the runtime that is to go on. */
+  title: string
   /** What a new conversation is told first. */
   anew: string
 }
@@ -38,7 +40,7 @@ export type ContinueCommand = {
  * soon as its agent, whose turn is interrupted, has let go.
  */
 export function continueWith(
-  { facts, project, capabilities, anew }: ContinueState,
+  { facts, project, capabilities, title, anew }: ContinueState,
   { runtime, model: chosenModel }: ContinueCommand,
   now: Instant,
   ids: Ids,
@@ -47,13 +49,14 @@ export function continueWith(
   if (!refused.ok) return refused
   const { session } = facts
   const model = modelFor(project, { stage: session.stage, runtime, chosenModel })
-  const next = { runtime, model, chosenModel, told: session.continueWith?.told ?? false }
+  const told = session.continueWith?.told ?? false
+  const next = { runtime, title, model, chosenModel, told }
   const draft = new SessionDraft(facts, now)
   if (isSame(session.continueWith ?? session, next)) {
     if (session.continueWith !== null) return accept({ answer: draft, change: null })
     return refuse(
       'session.same-runtime',
-      `The session of ${facts.ticket.key} runs with ${titleOfRuntime(runtime)}${model === null ? '' : ` and ${model}`} already.`,
+      `The session of ${facts.ticket.key} runs with ${title}${model === null ? '' : ` and ${model}`} already.`,
       'Name another runtime or model.',
     )
   }
@@ -61,7 +64,7 @@ export function continueWith(
   if (image && !capabilities.images) {
     return refuse(
       'image.unsupported',
-      `A queued message of ${facts.ticket.key} has an image, and ${titleOfRuntime(runtime)} takes none.`,
+      `A queued message of ${facts.ticket.key} has an image, and ${title} takes none.`,
       'Cancel that message or wait until it is delivered, or choose another runtime.',
     )
   }
@@ -125,7 +128,7 @@ function sayItContinues(draft: SessionDraft): void {
   const cuts = state === 'working' ? 'its turn is interrupted, and then ' : ''
   draft.move(
     state,
-    `${cuts}${titleOfRuntime(next.runtime)} goes on with it`,
+    `${cuts}${titleOfNext(next)} goes on with it`,
     'To keep it where it is, stop the session.',
   )
 }
@@ -142,9 +145,11 @@ export function letGo(draft: SessionDraft, lease: LeaseId): void {
 
 /** What a session that no agent holds does at once. */
 export function carryOnUnheld(draft: SessionDraft, anew: string, ids: Ids): void {
+  const { continueWith: next } = draft.session
+  if (next === null) return
   changeRuntime(draft, anew, ids)
   const { state } = draft.session
-  const reason = `${titleOfRuntime(draft.session.runtime)} goes on with it`
+  const reason = `${titleOfNext(next)} goes on with it`
   if (state === 'parked' || state === 'failed') bringBack(draft, draft.now)
   else if (state !== 'queued') draft.set({ queuedAt: draft.session.queuedAt ?? draft.now })
   if (draft.session.state === 'resuming') draft.move('resuming', reason)
@@ -160,7 +165,7 @@ export function changeRuntime(draft: SessionDraft, anew: string, ids: Ids): void
   const { runtime: to, model, chosenModel } = next
   const isUntold = turn === 0 && draft.sent.length === 0 && draft.queued.length > 0
   for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
-  withdrawRequests(draft, draft.openRequests, `${titleOfRuntime(to)} goes on with the session`)
+  withdrawRequests(draft, draft.openRequests, `${titleOfNext(next)} goes on with the session`)
   for (const request of draft.requests) draft.request({ ...request, phase: 'over' })
   draft.event({ kind: 'runtime.changed', from, to, model, conversation })
   draft.domain({ kind: 'session.runtime', subject: draft.session.id, data: { from, to } })
@@ -174,6 +179,10 @@ export function changeRuntime(draft: SessionDraft, anew: string, ids: Ids): void
   if (isUntold) return
   handOver(draft, anew, ids)
 }
+
+/** What people call the runtime that is to go on. */
+export const titleOfNext = ({ title, runtime }: ContinueWith): string =>
+  title ?? titleOfRuntime(runtime)
 
 /** The conversations that its runtimes keep, with the one that it leaves. */
 export function withConversation({

@@ -4,7 +4,11 @@ import { IMAGE_LIMITS, type SentImage } from '../../src-shared/contract.ts'
 import { BlobId } from '../../src-shared/ids.ts'
 import type { InputImage } from '../../src-shared/records.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
-import { type RuntimeCapabilities, titleOfRuntime } from '../../src-shared/runtimes.ts'
+import {
+  type AcpAgent,
+  type RuntimeCapabilities,
+  titleOfRuntime,
+} from '../../src-shared/runtimes.ts'
 import type { SessionRow } from '../storage/rows.ts'
 
 /** An image as an input names it, and the blob that keeps it. */
@@ -59,8 +63,10 @@ export function checkImages(images: readonly SentImage[]): Result<CheckedImage[]
 export function checkTakesImages(
   session: Pick<SessionRow, 'runtime' | 'continueWith'>,
   capabilities: RuntimeCapabilities | undefined,
+  /** Those that the settings add. */
+  agents: Readonly<Record<string, AcpAgent>>,
 ): Result<never> | null {
-  const runtime = titleOfRuntime(session.continueWith?.runtime ?? session.runtime)
+  const runtime = titleOfRuntime(session.continueWith?.runtime ?? session.runtime, agents)
   if (capabilities === undefined) {
     return refuse(
       'image.not-known',

@@ -1,10 +1,9 @@
 import { type AgentItem, NOT_PUSHED } from '../../src-shared/agent-wire.ts'
 import type { Instant } from '../../src-shared/ids.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
-import { titleOfRuntime } from '../../src-shared/runtimes.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
-import { changeRuntime, withConversation } from './continue-with.ts'
+import { changeRuntime, titleOfNext, withConversation } from './continue-with.ts'
 import { storeDamage } from './damaged-files.ts'
 import { close } from './finishing.ts'
 import { handOver } from './hand-over.ts'
@@ -53,7 +52,7 @@ export function endLease(
   // Once everything is kept it does not matter any more how the agent lets go.
   if (draft.session.state === 'parked') return
   if (next !== null && item.outcome !== 'parked') {
-    draft.move('resuming', `${titleOfRuntime(next.runtime)} goes on with it`)
+    draft.move('resuming', `${titleOfNext(next)} goes on with it`)
     draft.set({ queuedAt: now, saga: null })
     return
   }

@@ -1,10 +1,9 @@
 import type { Instant } from '../../src-shared/ids.ts'
 import type { SessionState } from '../../src-shared/records.ts'
-import { titleOfRuntime } from '../../src-shared/runtimes.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
-import { changeRuntime } from './continue-with.ts'
+import { changeRuntime, titleOfNext } from './continue-with.ts'
 import { wakesUp } from './parking.ts'
 import { sendAnswers } from './questions.ts'
 import { loseRuntime } from './requests.ts'
@@ -78,7 +77,7 @@ export function loseLease(
   if (isStopped) {
     park(draft, `${stopReason(before)}; ${loss.detail} before its last work was pushed`)
   } else if (next !== null) {
-    draft.move('resuming', `${loss.detail}; ${titleOfRuntime(next.runtime)} goes on with it`)
+    draft.move('resuming', `${loss.detail}; ${titleOfNext(next)} goes on with it`)
     draft.set({ queuedAt: now, saga: null })
   } else if (reason === neverReady && failures(state) >= UNREADY_LIMIT) {
     draft.move(

@@ -1,7 +1,7 @@
 import { InputId, type Instant, type LeaseId } from '../../src-shared/ids.ts'
 import type { InputKind } from '../../src-shared/records.ts'
 import { accept, assertNever, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
-import type { RuntimeCapabilities } from '../../src-shared/runtimes.ts'
+import type { AcpAgent, RuntimeCapabilities } from '../../src-shared/runtimes.ts'
 import type { Ids } from '../ports.ts'
 import type { InputRow, SessionRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
@@ -62,6 +62,8 @@ export type SendState = {
   existing: InputRow | undefined
   /** Of the session's runtime; undefined while no agent has told them. */
   capabilities?: RuntimeCapabilities | undefined
+  /** Runtimes that the settings add, for their names. */
+  agents?: Readonly<Record<string, AcpAgent>>
 }
 
 export type Send = {
@@ -100,7 +102,7 @@ function reused(
  * and cannot be is a message like any other, and the answer says why.
  */
 export function send(
-  { facts, existing, capabilities }: SendState,
+  { facts, existing, capabilities, agents = {} }: SendState,
   command: Send,
   now: Instant,
   ids: Ids,
@@ -120,7 +122,8 @@ export function send(
   )
   if (!free.ok) return free
   const { images = [] } = command
-  const noImages = images.length === 0 ? null : checkTakesImages(facts.session, capabilities)
+  const noImages =
+    images.length === 0 ? null : checkTakesImages(facts.session, capabilities, agents)
   if (noImages !== null) return noImages
   const steers = command.steer === true ? checkSteers(draft, capabilities) : undefined
   const input = queueText(draft, 'message', command.text, command.input, now, ids, images)

@@ -1,4 +1,5 @@
 import type { StageSettings } from '../../src-shared/records.ts'
+import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { RuntimeName } from '../../src-shared/runtimes.ts'
 import type { ProjectRow, SessionRow } from '../storage/rows.ts'
 
@@ -7,6 +8,23 @@ type Project = Pick<ProjectRow, 'runtime' | 'model' | 'runtimeArgs' | 'stages'>
 /** What the project says of a stage; nothing where it has no words for it. */
 export function stageOf({ stages }: Pick<ProjectRow, 'stages'>, stage: string): StageSettings {
   return Object.hasOwn(stages, stage) ? (stages[stage] ?? {}) : {}
+}
+
+/** The stage of a ticket whose project says nothing of stages. */
+const USUAL_STAGE = 'implement'
+
+/** Refuses a stage that the project does not have, with those that it has. */
+export function checkStage(
+  { name, stages }: Pick<ProjectRow, 'name' | 'stages'>,
+  stage: string,
+): Result<undefined> {
+  if (stage === USUAL_STAGE || Object.hasOwn(stages, stage)) return accept(undefined)
+  const known = [...new Set([USUAL_STAGE, ...Object.keys(stages)])].sort().join(', ')
+  return refuse(
+    'stage.unknown',
+    `The project ${JSON.stringify(name)} has no stage ${stage}.`,
+    `Its stages are: ${known}. Another one is added in the project's settings, or with: ballet project edit ${JSON.stringify(name)} --stage '${stage}:model=…'`,
+  )
 }
 
 /** The runtime of a stage's new sessions. */

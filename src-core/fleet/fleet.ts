@@ -26,7 +26,10 @@ export type FleetHandlers = {
   learned(runtime: RuntimeName): void
 }
 
-type FleetPorts = Pick<CorePorts, 'clock' | 'ids' | 'log' | 'launcher' | 'environment' | 'paths'>
+type FleetPorts = Pick<
+  CorePorts,
+  'clock' | 'ids' | 'log' | 'launcher' | 'environment' | 'paths' | 'settings'
+>
 
 /** The agents of this machine. What of them is shown lives here, in memory; who holds what is in the rows too. */
 export class Fleet {
@@ -70,7 +73,7 @@ export class Fleet {
 
   /** Undefined while no agent has told them, and for a runtime without a driver. */
   capabilities(runtime: RuntimeName): RuntimeCapabilities | undefined {
-    return capabilitiesOf(runtime, this.#runtimes)
+    return capabilitiesOf(runtime, this.#runtimes, this.#ports.settings.current.acpAgents)
   }
 
   /** Launches what is missing; the highest places that are too many drain. */

@@ -48,14 +48,18 @@ function problemsOf({ problem, projects = [] }: RuntimeReport): Refusal[] {
 /** The planner that the settings name where it can answer nothing; none where it can, or is off. */
 export function plannerNotes(
   { planner, acpAgents }: Pick<Settings, 'planner' | 'acpAgents'>,
-  fleet: Pick<Fleet, 'capabilities'>,
+  fleet: Pick<Fleet, 'capabilities' | 'runtimes'>,
 ): Refusal[] {
   if (!planner.enabled || fleet.capabilities(planner.runtime)?.planner !== false) return []
+  const able = fleet.runtimes.find(({ capabilities }) => capabilities.planner)
   return [
     {
       code: 'planner.runtime',
       message: `${noPlanner(planner.runtime, acpAgents)}, so every question goes to a person.`,
-      hint: 'Give it one that can be: docs/runtimes.md lists them. Such as: ballet settings set planner.runtime claude-code',
+      hint:
+        able === undefined
+          ? 'Switch it off with: ballet settings set planner.enabled false'
+          : `Give it a runtime that can, with: ballet settings set planner.runtime ${able.runtime}`,
     },
   ]
 }

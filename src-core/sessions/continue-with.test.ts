@@ -366,3 +366,23 @@ test('a runtime that is not here does not get it: the conversation that was goes
     conversation: 'conversation-1',
   })
 })
+
+test('an agent of the settings goes on under the name that the person gave it', async () => {
+  const core = await start()
+  const { ticket, agent } = await waiting(core)
+  await core.client.settings.edit({
+    acpAgents: { mine: { title: 'My goose', command: '/opt/goose' } },
+  })
+  const toMine = () => core.client.sessions.continueWith({ ref: ticket.key, runtime: 'acp:mine' })
+  await toMine()
+  const { reason } = await core.client.sessions.show({ ref: ticket.key })
+  expect(reason).toContain('My goose goes on with it')
+  await until('the order to let go', () => agent.heard('session.release').length === 1)
+  agent.end('released')
+  await nextStart(core, ticket.key, 1)
+  const states = (await timeline(core, ticket.key)).flatMap((event) =>
+    event.kind === 'session.state' ? event.reason : [],
+  )
+  expect(states).toContain('My goose goes on with it')
+  expect((await refusalOf(toMine())).message).toContain('My goose')
+})

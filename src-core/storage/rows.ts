@@ -116,6 +116,8 @@ export type KeptWork = {
 /** Another runtime or model that is to go on with a session. */
 export type ContinueWith = {
   runtime: RuntimeName
+  /** What people called it then; absent in rows of earlier versions. */
+  title?: string
   /** What it is to run with; null: the runtime's own choice. */
   model: string | null
   /** As the person said it; null: what project and stage say. */

@@ -191,8 +191,12 @@ export const useSession = (id: string | undefined) =>
 
 /** What the runtime of a session can do; undefined while nobody knows. */
 export const useCapabilities = (session: string) =>
-  useRecords(({ sessions, runtimes }) =>
-    capabilitiesOf(sessions.get(session)?.runtime ?? '', runtimes),
+  useRecords(({ sessions, runtimes, settings }) =>
+    capabilitiesOf(
+      sessions.get(session)?.runtime ?? '',
+      runtimes,
+      settings.get('settings')?.acpAgents,
+    ),
   )
 
 export const useTicket = (id: string | undefined) =>

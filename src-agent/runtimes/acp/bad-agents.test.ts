@@ -183,6 +183,25 @@ describe('permission prompts', () => {
     await session.stop()
   })
 
+  it('that nobody can allow are denied and told, also where everything is allowed', async () => {
+    fake = await FakeScene.make()
+    const session = await fake.driver.start(
+      { ...fake.spec, permission: 'full' },
+      fake.scene.onSignal,
+    )
+    const [method, params] = prompt('one', 'execute')
+    const offered = options.filter(({ kind }) => kind === 'reject_once')
+    const ask = [[method, { ...Object(params), options: offered }]]
+    await session.send(deliveryOf(steps({ ask })))
+    await ended()
+    expect(chosen()).toEqual([{ outcome: 'selected', optionId: 'no' }])
+    expect(requests()).toEqual([])
+    expect(fake.scene.told()).toContainEqual(
+      expect.stringContaining('The fake asked for permission and offered no way to give it'),
+    )
+    await session.stop()
+  })
+
   it('are remembered for the session by kind, inside the workspace only', async () => {
     const session = await begin()
     await session.send(

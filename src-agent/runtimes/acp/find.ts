@@ -4,6 +4,7 @@ import type { Refusal } from '../../../src-shared/refusal.ts'
 import {
   ACP_PRESETS,
   type AcpAgent,
+  presetOf,
   type RuntimeName,
   type RuntimeVersions,
 } from '../../../src-shared/runtimes.ts'
@@ -64,9 +65,9 @@ async function examine(path: string, options: AgentToFind, look: Look): Promise<
   }
 }
 
-function installHint({ runtime, agent }: AgentToFind): string {
-  const preset = ACP_PRESETS[runtime.slice('acp:'.length)]
-  return preset !== undefined && preset.command === agent.command
+function installHint({ agent }: AgentToFind): string {
+  const preset = ACP_PRESETS[presetOf(agent) ?? '']
+  return preset !== undefined
     ? `Install it with \`${preset.install}\`, or give the path of the program in the settings.`
     : 'Install it, or give the absolute path of the program in the settings.'
 }

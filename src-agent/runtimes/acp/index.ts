@@ -23,7 +23,7 @@ export function createAcpDriver(
   ports: Partial<DriverPorts> = {},
 ): Driver {
   const own = { ...SYSTEM_PORTS, ...ports }
-  const traits = traitsOf(runtime)
+  const traits = traitsOf(agent)
   const versions = { minimum: null, tested: [...traits.tested] }
   return {
     runtime,

@@ -64,8 +64,8 @@ export type Opened = {
 export async function launchAgent(
   options: LaunchOptions,
 ): Promise<{ session: AcpSession; makeNormalizer: () => Normalizer }> {
-  const { runtime, agent, spec, ports, onSignal } = options
-  const traits = traitsOf(runtime)
+  const { agent, spec, ports, onSignal } = options
+  const traits = traitsOf(agent)
   const added = traits.env(spec.permission)
   const env = { ...spec.env, ...added }
   const mask = new SecretMask({ ...env, ...tokensOf(spec) })
@@ -95,6 +95,7 @@ export async function launchAgent(
   const normalizer = makeNormalizer()
   const files = new WorkspaceFiles(spec.cwd, onOutside)
   const services = servicesOf(files, terminals, () => held.session)
+  await traits.before?.(env)
   const connection = await openConnection(options, { env, mask, services }, updates, held)
   try {
     const handshake = await initialize(connection, agent.title, traits.login, ports.limits)

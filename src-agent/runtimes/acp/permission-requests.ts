@@ -24,6 +24,8 @@ export type Prompt = {
 /** What an answer for the session allows beyond the identical call: every call of a kind inside the workspace. */
 const KindRule = z.object({ allow: z.enum(['read', 'edit', 'search', 'fetch']) })
 
+const ALLOWS = ['allow_once', 'allow_always'] as const
+const DENIES = ['reject_once', 'reject_always'] as const
 const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
 
 type Open = { options: readonly PermissionOption[]; rules: RequestFacts['rules'] } & {
@@ -46,7 +48,13 @@ export class PermissionRequests {
   /** The answer to a prompt that nobody needs to see; null for one that a person decides. */
   decide(prompt: Prompt): RequestPermissionResponse | null {
     if (!this.#isAllowed(prompt)) return null
-    return selected(prompt.options, ['allow_once', 'allow_always'])
+    return selected(prompt.options, ALLOWS)
+  }
+
+  /** What a prompt is answered that nobody can allow: no answer of a person would change it. Null for every other one. */
+  notAllowable({ options }: Pick<Prompt, 'options'>): RequestPermissionResponse | null {
+    if (selected(options, ALLOWS) !== null) return null
+    return selected(options, DENIES) ?? CANCELLED
   }
 
   /** What Core keeps of a prompt. */
@@ -78,9 +86,9 @@ export class PermissionRequests {
     if (answer.outcome === 'allow-for-session') this.#allow(open.rules)
     const kinds =
       answer.outcome === 'deny'
-        ? ['reject_once', 'reject_always']
+        ? DENIES
         : // For the session Ballet itself remembers it: the agent's "always" may reach further, and lasts longer.
-          ['allow_once', 'allow_always']
+          ALLOWS
     open.settle(selected(open.options, kinds) ?? CANCELLED)
   }
 

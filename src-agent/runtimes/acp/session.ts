@@ -174,6 +174,14 @@ export class AcpSession implements RuntimeSession {
       },
       options: request.options,
     }
+    const denied = permissions.notAllowable(prompt)
+    if (denied !== null) {
+      const { title } = this.#options
+      const what = this.#normalizer.mask(update.title ?? call.title ?? call.name)
+      const text = `${title} asked for permission and offered no way to give it, so it is denied: ${what}`
+      this.#emit([this.#normalizer.notice(now(), 'warning', 'acp.no-allow', text)])
+      return denied
+    }
     const decided = permissions.decide(prompt)
     if (decided !== null) return decided
     const id = newRequestId()

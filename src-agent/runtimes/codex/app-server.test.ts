@@ -5,7 +5,7 @@ import { endTree } from '../../process-tree/index.ts'
 import { SecretMask } from '../mask-secrets.ts'
 import { AppServer } from './app-server.ts'
 
-it('limits a request to a server that does not read what is written to it', async () => {
+it('limits a request and an answer to a server that does not read what is written to it', async () => {
   const marker = SessionMarker.parse({
     session: '01900000-0000-7000-8000-00000000c0de',
     nonce: '0123456789abcdef',
@@ -19,6 +19,7 @@ it('limits a request to a server that does not read what is written to it', asyn
     await expect(server.request('turn/start', long, 200)).rejects.toThrow(
       'no answer to turn/start in 200 ms',
     )
+    await expect(server.respond(1, long, 200)).rejects.toThrow('did not read what was written')
   } finally {
     await endTree([marker], { limitMs: 5_000 })
   }

@@ -22,6 +22,8 @@ type Pending = { resolve: (result: unknown) => void; reject: (error: Error) => v
 /** Of what comes before there is a session to tell it, no more than this is kept. */
 const EARLY_KEPT = 200
 
+const WRITE_LIMIT_MS = 10_000
+
 /** A running `codex app-server`: requests in both directions, notifications, its end. */
 export class AppServer {
   readonly pid: number
@@ -92,16 +94,30 @@ export class AppServer {
     return answer
   }
 
-  notify(method: string): Promise<void> {
-    return this.#process.write({ method })
+  /** Rejects when the server did not take it within the limit; so do the next two. */
+  notify(method: string, limitMs = WRITE_LIMIT_MS): Promise<void> {
+    return this.#write({ method }, limitMs)
   }
 
-  respond(id: RpcId, result: unknown): Promise<void> {
-    return this.#process.write({ id, result })
+  respond(id: RpcId, result: unknown, limitMs = WRITE_LIMIT_MS): Promise<void> {
+    return this.#write({ id, result }, limitMs)
   }
 
   refuse(id: RpcId, message: string): Promise<void> {
-    return this.#process.write({ id, error: { code: -32_601, message } })
+    return this.#write({ id, error: { code: -32_601, message } }, WRITE_LIMIT_MS)
+  }
+
+  async #write(message: unknown, limitMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      const why = `it did not read what was written to it within ${limitMs / 1_000} s`
+      timer = setTimeout(() => reject(new Error(why)), limitMs)
+    })
+    try {
+      await Promise.race([this.#process.write(message), late])
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** No input any more: the server ends, and what it runs with it. */

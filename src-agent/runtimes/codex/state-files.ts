@@ -72,15 +72,28 @@ export async function removeState(conversation: string, place: RuntimePlace): Pr
   return 1
 }
 
-async function forget(conversation: string, { executable, env, scratchDir }: RuntimePlace) {
+/** Tells `onLeft` where the databases keep what they have. */
+async function forget(
+  conversation: string,
+  { executable, env, scratchDir, onLeft }: RuntimePlace,
+): Promise<void> {
+  const tell = (why: string) =>
+    onLeft?.(
+      `The databases of Codex keep what they hold of the conversation ${conversation}: ${why}`,
+    )
   const program = executable ?? (await programsNamed('codex', env))[0]
-  if (program === undefined) return
+  if (program === undefined) return tell('no Codex was found that could remove it.')
   const args = ['delete', '--force', conversation]
   const cwd = await realpath(scratchDir).catch(() => tmpdir())
   try {
-    await runBriefly(program, args, { cwd, env: launchEnvironment(env), limitMs: FORGET_LIMIT_MS })
-  } catch {
-    // It cannot be started, or has no such command: the record goes all the same.
+    const options = { cwd, env: launchEnvironment(env), limitMs: FORGET_LIMIT_MS }
+    const run = await runBriefly(program, args, options)
+    if (run.exitCode === 0) return
+    const said = (run.stderr || run.stdout).trim().slice(-300)
+    tell(run.timedOut ? `\`codex delete\` took longer than ${FORGET_LIMIT_MS / 1_000} s.` : said)
+  } catch (error) {
+    // It cannot be started: the record goes all the same.
+    tell(error instanceof Error ? error.message : String(error))
   }
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findOpencode } from './find.ts'
+import { captureState } from './state-files.ts'
 
 describe('looking for opencode', () => {
   let root: string
@@ -55,4 +56,9 @@ describe('looking for opencode', () => {
       problem: { code: 'runtime.not-found', hint: expect.stringContaining('npm install') },
     })
   })
+})
+
+it('takes no id of another runtime for one of its own', async () => {
+  const place = { cwd: '/', env: {}, executable: null, scratchDir: tmpdir() }
+  await expect(captureState('../../etc', place)).rejects.toMatchObject({ code: 'state.corrupt' })
 })

@@ -15,5 +15,7 @@ export function costText(
 export const useCost = (session: Session): string =>
   costText(
     session,
-    useRecords(({ runtimes }) => capabilitiesOf(session.runtime, runtimes)),
+    useRecords(({ runtimes, settings }) =>
+      capabilitiesOf(session.runtime, runtimes, settings.get('settings')?.acpAgents),
+    ),
   )
