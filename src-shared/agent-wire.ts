@@ -85,7 +85,7 @@ export const SessionSpec = z.object({
   /**
    * What was kept when the session was parked last, to be restored first; null when nothing was. `restored`: an earlier
    * lease restored it, so that it is only for a workspace that is gone. `withoutDamaged`: a person wants to go on
-   * without kept files that are damaged.
+   * without kept files that are damaged. `behind`: the session pushed more since, up to `pushedCommit`.
    */
   parked: z
     .object({
@@ -94,6 +94,7 @@ export const SessionSpec = z.object({
       keptDir: z.string(),
       restored: z.boolean(),
       withoutDamaged: z.literal(true).optional(),
+      behind: z.literal(true).optional(),
     })
     .nullable(),
   /** Names of the files that are kept of the session; what else a parking that was cut left there goes. */

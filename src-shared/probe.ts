@@ -99,17 +99,20 @@ export const Probe = z.discriminatedUnion('kind', [
     force: z.boolean(),
     ...gitMarker,
   }),
-  /** Commits and pushes the work of a parked session out of what is kept of it. It may be done again. */
-  z.object({ kind: z.literal('park.finish'), ...unheld, ...commitMessage, ...keptWork }),
   /**
-   * Commits and pushes the work of a session that no agent holds; nothing is removed. `kept`: what is kept of it since
-   * before, where its workspace is gone; `behind`: the session pushed more since, up to `pushedCommit`.
+   * Commits and pushes the work of a parked session out of what is kept of it. It may be done again. `behind`: the
+   * session pushed more since, up to `pushedCommit`.
    */
+  z.object({
+    kind: z.literal('park.finish'),
+    ...{ ...unheld, ...commitMessage, ...keptWork },
+    behind: z.literal(true).optional(),
+  }),
+  /** Commits and pushes the work of a session that no agent holds; nothing is removed. */
   z.object({
     kind: z.literal('workspace.push'),
     ...unheld,
     ...commitMessage,
-    kept: z.object({ ...keptWork, behind: z.boolean() }).optional(),
   }),
   /** Pushes the parked work of a session that could not be pushed, from what is kept of it. It may be done again. */
   z.object({
@@ -245,7 +248,12 @@ export const ProbeFinding = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('reap'), ended: z.array(ProcessIdentity) }),
   z.object({ kind: z.literal('workspace.remove'), removed: z.boolean() }),
-  z.object({ kind: z.literal('workspace.push'), ...pushedCommit }),
+  /** `gone`: there is no workspace. */
+  z.object({
+    kind: z.literal('workspace.push'),
+    ...pushedCommit,
+    gone: z.literal(true).optional(),
+  }),
   z.object({ kind: z.literal('park.finish'), ...pushedCommit }),
   /** The branch on the remote is at this commit now. */
   z.object({ kind: z.literal('park.push'), commit: z.string() }),

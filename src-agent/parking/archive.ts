@@ -114,13 +114,16 @@ function addWhole(archive: Pack, header: Headers, content?: Buffer): Promise<voi
 /**
  * Writes the entries of a tar archive below an existing folder, and gives the paths of its files and links. Nothing
  * is written outside of the folder, through a link, or over something that is there: those reject with
- * `state.corrupt`, as does what is no file, link or folder. What was written until then stays.
+ * `state.corrupt` (what is there may be skipped instead), as does what is no file, link or folder. What was written until then stays.
  */
 export async function extractInto(
   source: AsyncIterable<Uint8Array>,
   folder: string,
+  overExisting: 'refuse' | 'skip' = 'refuse',
 ): Promise<PathBytes[]> {
   const known = new Set<PathBytes>()
+  const isSkipped = (path: PathBytes) =>
+    overExisting === 'skip' && isThere(absolutePath(folder, path))
   const links: { path: PathBytes; target: string }[] = []
   const written: PathBytes[] = []
   const extractor = extract()
@@ -136,6 +139,8 @@ export async function extractInto(
       } else if (entry.header.type === 'symlink') {
         // Links come last: nothing can be written through one of them.
         links.push({ path, target: pathOfName(entry.header.linkname ?? '') })
+        entry.resume()
+      } else if (entry.header.type === 'file' && (await isSkipped(path))) {
         entry.resume()
       } else if (entry.header.type === 'file') {
         await makeFoldersAbove(folder, path, known)
@@ -155,6 +160,7 @@ export async function extractInto(
     throw error
   }
   for (const { path, target } of links) {
+    if (await isSkipped(path)) continue
     await makeFoldersAbove(folder, path, known)
     await symlink(Buffer.from(target, 'latin1'), absolutePath(folder, path)).catch(
       (error: unknown) => {
@@ -164,6 +170,13 @@ export async function extractInto(
     written.push(path)
   }
   return written
+}
+
+function isThere(path: Buffer): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  )
 }
 
 function pathOf(header: Headers): PathBytes {

@@ -22,6 +22,8 @@ const SnapshotFacts = z.object({
   from: z.string(),
   base: z.string(),
   pushed: z.array(PushedCommit),
+  /** The session pushed its commit later than it kept the files beside it. */
+  behind: z.boolean().default(false),
 })
 
 /** The facts of a snapshot as Core keeps them. */
@@ -30,8 +32,16 @@ export function snapshotFacts(snapshot: Snapshot): Record<string, unknown> {
   const facts: z.infer<typeof SnapshotFacts> = {
     ...{ version: VERSION, workInProgress, from, base },
     pushed: [...pushed],
+    behind: false,
   }
   return facts
+}
+
+/** What is kept of a session that pushed more since: its last commit, and the files that were kept before it. */
+export function withPushed(kept: Kept, commit: string): Kept {
+  if (kept.snapshot === null) return kept
+  const snapshot = { ...kept.snapshot, behind: true }
+  return { ...kept, commit, pushed: true, notPushed: null, snapshot }
 }
 
 /** Where the files are that Core keeps of a session, and what opens them. */
@@ -64,7 +74,7 @@ export async function workOf(
   if (kept.snapshot === null) return null
   const facts = SnapshotFacts.safeParse(kept.snapshot)
   if (!facts.success) throw unknownFacts(kept.snapshot)
-  const { workInProgress, from, base, pushed } = facts.data
+  const { workInProgress, from, base, pushed, behind } = facts.data
   const path = async (kind: Exclude<KeptFileKind, 'state'>) => {
     try {
       return await fileOf(kept, place, kind)
@@ -87,7 +97,8 @@ export async function workOf(
       if (kept.pushed) return null
       throw error
     }),
-    isPartial: (leftOut?.length ?? 0) > 0,
+    isBehind: behind,
+    isPartial: behind || (leftOut?.length ?? 0) > 0,
   }
 }
 

@@ -44,7 +44,10 @@ export async function restoreFiles(
   }
   const modes = manifest.modes.map(({ path, mode }) => ({ path: safe(path), mode }))
   await setModes(cwd, modes)
-  if (aside !== null) await extractInto(openSealed(aside.file, aside.key), cwd)
+  // Those of an earlier parking may be in the commits by now.
+  if (aside !== null) {
+    await extractInto(openSealed(aside.file, aside.key), cwd, isPartial ? 'skip' : 'refuse')
+  }
   // What git knows of the files stays where index and files agree.
   await git.text(['read-tree', '--reset', snapshot.index], options)
   await lookAgain(git, pathsOf(manifest.raw), options)

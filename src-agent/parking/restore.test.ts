@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { removeWorkspace } from '../workspace/folders.ts'
 import { readRecord } from '../workspace/record.ts'
 import { type Sample, writeFiles } from '../workspace/sample-repository.ts'
@@ -9,6 +9,9 @@ import { bundleMissing } from './push.ts'
 import { openSealed } from './sealed-file.ts'
 import type { Fingerprint } from './testing/fingerprint.ts'
 import { KEY, makeParkingScene, type Parked, type ParkingScene } from './testing/parking-scene.ts'
+
+// Many commands of git on a busy machine: a limit against hanging, no measure of speed.
+vi.setConfig({ testTimeout: 60_000 })
 
 const FILES = { 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': '*.log\nbuild/\n' }
 let scene: ParkingScene

@@ -15,13 +15,15 @@ import {
 import { type MirrorRefs, refreshMirror } from '../workspace/mirror.ts'
 import { readRecord, type WorkspaceRecord, writeRecord } from '../workspace/record.ts'
 import type { Report, WorkspacePlan } from '../workspace/report.ts'
+import { firstParentOfSnapshot } from '../workspace/snapshot-mark.ts'
 import { commitOf } from '../workspace/state.ts'
+import { extractInto } from './archive.ts'
 import { compareWork, type Divergence } from './divergence.ts'
 import { bundlePath, fetchBundle, forgetFetched, incomplete } from './local-refs.ts'
 import { readSnapshot, type SnapshotCommits } from './manifest.ts'
 import { restoreCommit, restoreFiles } from './restore-files.ts'
 import { scanWork } from './scan.ts'
-import { unsealFile } from './sealed-file.ts'
+import { openSealed, unsealFile } from './sealed-file.ts'
 import { SNAPSHOT_REF, type Snapshot } from './snapshot.ts'
 import { surveyWorkspace } from './survey.ts'
 import { restoreArchive } from './workspace-archive.ts'
@@ -37,7 +39,9 @@ export type ParkedWork = Pick<
   archive: string | null
   /** What could not be pushed. */
   pushBundle: string | null
-  /** A person goes on without the sealed files that are not there. */
+  /** The commit was pushed after the sealed files were kept. */
+  isBehind: boolean
+  /** The sealed files need not be all that belongs to the commit. */
   isPartial: boolean
 }
 
@@ -47,8 +51,8 @@ export type RestoredWork = {
   fresh: boolean
   /** Set when somebody else moved the branch of the remote meanwhile. */
   moved: Divergence | null
-  /** Branches, tags and stashes that could not be restored, by name; only of partial work. */
-  lostRefs: readonly string[]
+  /** What could not be restored, by name; only of partial work. */
+  lost: readonly string[]
 }
 
 /**
@@ -77,27 +81,27 @@ async function workspaceOf(
 ): Promise<RestoredWork> {
   await guardWorkspace(plan.dataDir, plan.workspaceDir)
   if ((await kindOf(plan.workspaceDir)) === 'folder') {
-    return { record: await keptRecord(plan), fresh: false, moved: null, lostRefs: [] }
+    return { record: await keptRecord(plan), fresh: false, moved: null, lost: [] }
   }
   await sweepFolders(plan.dataDir)
   const steps = beginSteps(report)
   const folder = await newFolderFor(plan.workspaceDir)
   try {
     const refs = await mirrorRefs(git, plan, { ...report, step: () => undefined }, signal)
-    let lostRefs: readonly string[] = []
-    if (parked.archive !== null) {
+    let lost: readonly string[] = []
+    if (parked.archive !== null && !parked.isBehind) {
       steps.cloned()
       await fromArchive(git, plan, parked, folder, signal)
     } else {
       const place = { folder, cloned: steps.cloned }
-      lostRefs = await fromCommit(git, plan, parked, place, report, signal)
+      lost = await fromCommit(git, plan, parked, place, report, signal)
     }
     const moved = await whatMoved(git, plan, parked, { folder, theirs: refs.own }, report)
     const record = await makeRecord(plan, parked, folder)
     await writeRecord(folder, record)
     await rename(folder, plan.workspaceDir)
     steps.restored(parked)
-    return { record, fresh: true, moved, lostRefs }
+    return { record, fresh: true, moved, lost }
   } catch (error) {
     steps.failed(error)
     await removeTree(folder)
@@ -186,10 +190,12 @@ async function fromCommit(
   await bringCommit(git, plan, parked, { folder, commit }, signal)
   cloned()
   await git.text(['update-ref', SNAPSHOT_REF, commit], { cwd: folder })
-  const snapshot = parked.workInProgress ? await readSnapshot(git, folder, commit) : null
+  const { isBehind, workInProgress } = parked
+  const snapshot = workInProgress || isBehind ? await readSnapshot(git, folder, commit) : null
   if (snapshot === null) {
-    if (parked.workInProgress) throw incomplete(`${commit.slice(0, 12)} is no snapshot`)
+    if (workInProgress && !isBehind) throw incomplete(`${commit.slice(0, 12)} is no snapshot`)
     await restoreCommit(git, folder, { branch: plan.branch, commit }, signal)
+    if (isBehind) await bringBeside(git, parked, { folder, commit }, signal)
     return []
   }
   if (snapshot.manifest.aside > 0 && parked.asideArchive === null && !isPartial) {
@@ -197,11 +203,28 @@ async function fromCommit(
   }
   if (parked.refsBundle !== null) await bringBundle(git, folder, parked.refsBundle, parked, signal)
   const aside = parked.asideArchive === null ? null : { file: parked.asideArchive, key: parked.key }
-  const lostRefs = await restoreFiles(git, folder, snapshot, { aside, isPartial }, signal)
+  const lost = await restoreFiles(git, folder, snapshot, { aside, isPartial }, signal)
   await forgetFetched(git, folder)
-  const hasAside = parked.asideArchive !== null || !isPartial
-  await prove(git, plan, { folder, snapshot, hasAside }, report, signal)
-  return lostRefs
+  const { missing } = await prove(git, plan, { folder, snapshot, isPartial }, report, signal)
+  if (!isBehind || missing === 0) return lost
+  return [
+    ...lost,
+    missing === 1 ? '1 file beside the commits' : `${missing} files beside the commits`,
+  ]
+}
+
+/** What is uncommitted in a snapshot of a stop is so again, and files that were kept beside an earlier one are there. */
+async function bringBeside(
+  git: Git,
+  { asideArchive, key }: ParkedWork,
+  { folder, commit }: { folder: string; commit: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const base = await firstParentOfSnapshot(git, folder, commit)
+  if (base !== null) {
+    await git.text(['reset', '--quiet', '--mixed', base], { cwd: folder, signal })
+  }
+  if (asideArchive !== null) await extractInto(openSealed(asideArchive, key), folder, 'skip')
 }
 
 /** The commit from the mirror, from a bundle, or from the remote by its id: branches may not lead to it any more. */
@@ -241,14 +264,18 @@ async function bringBundle(
   await rm(file)
 }
 
-/** Takes the snapshot once more, and compares. */
+/** Takes the snapshot once more, and compares; of partial work files may be missing beside the commits. */
 async function prove(
   git: Git,
   plan: WorkspacePlan,
-  { folder, snapshot, hasAside }: { folder: string; snapshot: SnapshotCommits; hasAside: boolean },
+  {
+    folder,
+    snapshot,
+    isPartial,
+  }: { folder: string; snapshot: SnapshotCommits; isPartial: boolean },
   report: Report,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<{ missing: number }> {
   const { manifest } = snapshot
   const survey = await surveyWorkspace(git, folder, plan.branch, signal)
   const work = await scanWork(git, survey, signal)
@@ -258,7 +285,7 @@ async function prove(
     (await treeOf(snapshot.work)) === work.workTree ? [] : ['the files'],
     work.intentToAdd.length === manifest.intentToAdd.length ? [] : ['what is intended to be added'],
     work.emptyFolders.length === manifest.emptyFolders.length ? [] : ['empty folders'],
-    survey.aside.length === (hasAside ? manifest.aside : 0)
+    isPartial || survey.aside.length === manifest.aside
       ? []
       : ['the files that were not for the remote'],
     survey.head.commit === manifest.head.commit && survey.head.branch === manifest.head.branch
@@ -268,10 +295,12 @@ async function prove(
   if (wrong.length > 0) {
     throw incomplete(`what was restored differs from what was parked in ${wrong.join(', ')}`)
   }
-  if (work.digest === manifest.digest) return
+  const missing = Math.max(0, manifest.aside - survey.aside.length)
+  if (work.digest === manifest.digest) return { missing }
   const text =
     'Some files have other line ends or another encoding than before: git is set up differently on this machine.'
   report.notice('warning', 'resume.bytes', text)
+  return { missing }
 }
 
 async function whatMoved(

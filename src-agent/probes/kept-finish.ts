@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
 import type { Git } from '../git/run.ts'
-import { workOf } from '../parking/kept-work.ts'
+import { withPushed, workOf } from '../parking/kept-work.ts'
 import { restoreWorkspace } from '../parking/restore.ts'
 import { commitAndPush } from '../workspace/finish.ts'
 import { removeTree, WORKSPACES_FOLDER } from '../workspace/folders.ts'
@@ -24,7 +24,9 @@ export async function finishKeptWork(
   probe: Extract<Probe, { kind: Found['kind'] }>,
   signal: AbortSignal,
 ): Promise<Found> {
-  const { kind, message, work, key, keptDir, env: _, marker, ...plan } = probe
+  const { kind, message, work: kept, key, keptDir, env: _, marker, behind, ...plan } = probe
+  const since = behind === true ? plan.pushedCommit : null
+  const work = since === null ? kept : withPushed(kept, since)
   const notices: Found['notices'] = []
   const parked = await workOf(work, { key, keptDir, ticket: plan.ticket })
   if (parked === null) return { kind, commit: null, notices }

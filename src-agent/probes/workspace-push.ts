@@ -22,7 +22,8 @@ export async function pushWorkspace(
     notice: (level, code, text) => notices.push({ level, code, text }),
   }
   await guardWorkspace(dataDir, plan.workspaceDir)
-  if ((await kindOf(plan.workspaceDir)) === 'nothing') return { kind, commit: null, notices }
+  if ((await kindOf(plan.workspaceDir)) === 'nothing')
+    return { kind, commit: null, notices, gone: true }
   const commit = await commitAndPush(git, { ...plan, dataDir }, message, report, signal)
   return { kind, commit, notices }
 }

@@ -6,6 +6,7 @@ import { kindOf, removeWorkspace } from '../workspace/folders.ts'
 import { pushSnapshot } from '../workspace/snapshot.ts'
 import type { LoopContext } from './context.ts'
 import { tellWorkspaceGone } from './missing-workspace.ts'
+import { restored } from './prepare.ts'
 
 /** How long the host may take to store that the work is pushed, before the workspace is removed. */
 const STORED_LIMIT_MS = 20_000
@@ -27,7 +28,8 @@ export async function finishWork(
   signal: AbortSignal,
 ): Promise<{ kept: boolean }> {
   const { git, plan, report, outgoing, clock } = context
-  if (!(await hasWorkspace(context))) {
+  // What is kept of it ends with the session: it goes to the branch first.
+  if (!(await hasWorkspace(context)) && (await restored(context, true, signal)) === null) {
     tellWorkspaceGone(context, 'finished')
     return { kept: false }
   }

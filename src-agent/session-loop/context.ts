@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { AgentItem, SessionSpec } from '../../src-shared/agent-wire.ts'
 import type { AgentEventBody } from '../../src-shared/timeline.ts'
 import { createGit, type Git } from '../git/run.ts'
+import { withPushed } from '../parking/kept-work.ts'
 import type { Clock } from '../port/clock.ts'
 import type { Outgoing } from '../port/outgoing.ts'
 import type { Marker } from '../process-tree/index.ts'
@@ -19,6 +20,10 @@ export type Log = (
 /** What every part of one session's loop works with. */
 export type LoopContext = {
   readonly spec: SessionSpec
+  /** What is kept of the session; also where its workspace is there, in which it went on since. */
+  readonly kept: SessionSpec['parked']
+  /** What was pushed under this lease, last. */
+  readonly pushed: { last: string | null }
   readonly dataDir: string
   /** The whole environment of git, the setup command and the runtime. */
   readonly env: Readonly<Record<string, string>>
@@ -48,6 +53,8 @@ export function createContext(options: ContextOptions): LoopContext {
   return {
     ...options,
     spec,
+    kept: options.spec.parked,
+    pushed: { last: null },
     env,
     git: createGit({ env, marker }),
     plan: {
@@ -71,6 +78,13 @@ export function createContext(options: ContextOptions): LoopContext {
 function withoutOutdated(spec: SessionSpec): SessionSpec {
   const isThere = spec.parked?.restored === true && existsSync(spec.workspaceDir)
   return isThere ? { ...spec, parked: null } : spec
+}
+
+/** What is kept of the session and of use by now, with what it pushed since; null when nothing is. */
+export function keptNow({ kept, pushed, plan }: LoopContext): SessionSpec['parked'] {
+  if (kept === null || kept.work.snapshot === null) return null
+  const since = pushed.last ?? (kept.behind === true ? plan.pushedCommit : null)
+  return since === null ? kept : { ...kept, work: withPushed(kept.work, since), behind: true }
 }
 
 /** The project's variables come over the host's; what is Ballet's own reaches nobody. */

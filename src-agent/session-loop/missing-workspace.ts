@@ -15,28 +15,47 @@ export function expectsWorkspace({ spec }: Pick<LoopContext, 'spec'>): boolean {
 
 /** Says that the workspace was removed by something else, and what there is of the work. `what`: what comes now. */
 export function tellWorkspaceGone(
-  { plan, spec, report }: Pick<LoopContext, 'plan' | 'spec' | 'report'>,
-  what: 'a fresh one' | 'restored' | 'parked' | 'finished',
+  context: Pick<LoopContext, 'plan' | 'kept' | 'pushed' | 'report'>,
+  what: 'a fresh one' | 'parked' | 'finished',
 ): void {
-  const gone = `The workspace ${plan.workspaceDir} was not there any more`
-  if (what === 'restored') {
-    const text = `${gone}. It is restored as it was when the session was parked; what was done in it since is lost.`
-    report.notice('warning', WORKSPACE_GONE, text)
-    return
-  }
+  const gone = goneInWords(context)
   const begin =
     what === 'a fresh one'
       ? `${gone}. A fresh one is made.`
       : `${gone} when the session was ${what}.`
-  report.notice('warning', WORKSPACE_GONE, `${begin} ${whatIsLeft({ plan, spec }, what)}`)
+  context.report.notice('warning', WORKSPACE_GONE, `${begin} ${whatIsLeft(context, what)}`)
+}
+
+/** Says that it was removed, and is back with what is kept; `hasUnused`: not with all of that. */
+export function tellRestored(
+  context: Pick<LoopContext, 'plan' | 'kept' | 'pushed' | 'report'>,
+  { lost, hasUnused }: { lost: readonly string[]; hasUnused: boolean },
+): void {
+  const { plan, kept, pushed, report } = context
+  const since = pushed.last ?? (kept?.behind === true ? plan.pushedCommit : null)
+  const how =
+    since === null
+      ? 'as it was when the session was parked'
+      : `as it was last pushed, up to ${since.slice(0, 12)}, with what was kept beside it when the session was parked`
+  const unused = hasUnused
+    ? ' The whole workspace as it was when the session was parked stays kept beside that.'
+    : ''
+  const notThere = lost.length === 0 ? '' : ` Not restored: ${lost.join(', ')}.`
+  const text = `${goneInWords(context)}. It is restored ${how}; what was done in it since is lost.${notThere}${unused}`
+  report.notice('warning', WORKSPACE_GONE, text)
+}
+
+function goneInWords({ plan }: Pick<LoopContext, 'plan'>): string {
+  return `The workspace ${plan.workspaceDir} was not there any more`
 }
 
 function whatIsLeft(
-  { plan, spec }: Pick<LoopContext, 'plan' | 'spec'>,
+  { plan, kept, pushed }: Pick<LoopContext, 'plan' | 'kept' | 'pushed'>,
   what: 'a fresh one' | 'parked' | 'finished',
 ): string {
-  const { baseBranch, pushedCommit } = plan
-  if (what === 'parked' && spec.parked?.work.snapshot) {
+  const { baseBranch } = plan
+  const pushedCommit = pushed.last ?? plan.pushedCommit
+  if (what === 'parked' && kept?.work.snapshot) {
     return 'What was kept when it was parked before stays kept; what was done since is lost.'
   }
   return pushedCommit === null

@@ -13,7 +13,7 @@ import { refusalOf } from '../workspace/failure.ts'
 import { removeWorkspace } from '../workspace/folders.ts'
 import type { Report } from '../workspace/report.ts'
 import { hasWorkspace } from './closing.ts'
-import { asStep, type LoopContext, timed, timelineReport } from './context.ts'
+import { asStep, keptNow, type LoopContext, timed, timelineReport } from './context.ts'
 import type { Conversation } from './conversation.ts'
 import { expectsWorkspace, tellWorkspaceGone } from './missing-workspace.ts'
 
@@ -67,7 +67,7 @@ export class Parking {
     await this.#files.begin()
     try {
       const snapshot = await this.step('snapshot', () => this.#snapshot(signal), snapshotInWords)
-      const earlier = this.#context.spec.parked
+      const earlier = keptNow(this.#context) ?? this.#context.spec.parked
       if (snapshot === null && earlier !== null) return await this.#keptBefore(earlier, signal)
       const pushed = await this.#push(snapshot, signal)
       const state = await this.#state(signal)
@@ -183,6 +183,7 @@ export class Parking {
       const done = await this.#pushOrBundle(commit, signal)
       if (done.pushed) {
         timed(this.#context, { type: 'pushed', commit })
+        this.#context.pushed.last = commit
         const { git, plan, log } = this.#context
         const { branch } = plan
         await copyIntoMirror(git, plan, commit, signal).catch((error: unknown) => {

@@ -6,11 +6,12 @@ import { restoreWorkspace } from '../parking/restore.ts'
 import { openWorkspace } from '../workspace/clone.ts'
 import { type WorkspaceRecord, writeRecord } from '../workspace/record.ts'
 import { runSetup } from '../workspace/setup.ts'
-import { asStep, type LoopContext } from './context.ts'
-import { expectsWorkspace, tellWorkspaceGone } from './missing-workspace.ts'
+import { asStep, keptNow, type LoopContext } from './context.ts'
+import { expectsWorkspace, tellRestored, tellWorkspaceGone } from './missing-workspace.ts'
 import type { TurnBook } from './turn-book.ts'
 
-type Restored = { record: WorkspaceRecord; leftOut: readonly LeftOut[] }
+/** `leftOut`: names of kept files that it does without. */
+type Restored = { record: WorkspaceRecord; leftOut: readonly string[] }
 
 /** A workspace that is ready to work in: cloned, found or restored, and set up once. Rejects with `BalletError`. */
 export async function prepareWorkspace(
@@ -18,19 +19,27 @@ export async function prepareWorkspace(
   turns: TurnBook,
   signal: AbortSignal,
 ): Promise<void> {
-  const found = await restored(context, signal)
-  const record = found?.record ?? (await opened(context, expectsWorkspace(context), signal))
-  await setUp(context, { record, leftOut: found?.leftOut ?? [] }, turns, signal)
+  const { parked } = context.spec
+  const found = parked === null ? null : await restored(context, parked.restored, signal)
+  await setUp(
+    context,
+    found ?? (await opened(context, expectsWorkspace(context), signal)),
+    turns,
+    signal,
+  )
 }
 
-/** A fresh workspace in the place of one that was removed under this lease. Rejects with `BalletError`. */
+/**
+ * A workspace in the place of one that was removed under this lease, with what is kept of it and what was pushed.
+ * Rejects with `BalletError`.
+ */
 export async function replaceWorkspace(
   context: LoopContext,
   turns: TurnBook,
   signal: AbortSignal,
 ): Promise<void> {
-  const record = await opened(context, true, signal)
-  await setUp(context, { record, leftOut: [] }, turns, signal)
+  const found = await restored(context, true, signal)
+  await setUp(context, found ?? (await opened(context, true, signal)), turns, signal)
 }
 
 async function setUp(
@@ -40,7 +49,7 @@ async function setUp(
   signal: AbortSignal,
 ): Promise<void> {
   const { spec, plan, report, outgoing, clock } = context
-  const without = leftOut.length === 0 ? {} : { leftOut: leftOut.map(({ file }) => file.name) }
+  const without = leftOut.length === 0 ? {} : { leftOut: [...leftOut] }
   outgoing.item({ type: 'workspace', at: clock.now(), baseCommit: record.base, ...without })
   if (record.setup === 'done') return
   if (spec.setup !== null) {
@@ -59,46 +68,55 @@ async function opened(
   context: LoopContext,
   expected: boolean,
   signal: AbortSignal,
-): Promise<WorkspaceRecord> {
-  const { git, plan, report } = context
+): Promise<Restored> {
+  const { git, report, pushed } = context
+  const plan = { ...context.plan, pushedCommit: pushed.last ?? context.plan.pushedCommit }
   report.step('workspace', 'started')
   const { record, fresh } = await openWorkspace(git, plan, report, signal)
   report.step('workspace', 'done')
   if (expected && fresh) tellWorkspaceGone(context, 'a fresh one')
-  return record
+  return { record, leftOut: [] }
 }
 
-/** Null when nothing of a workspace was kept. */
-async function restored(context: LoopContext, signal: AbortSignal): Promise<Restored | null> {
-  const { spec, git, plan, report } = context
-  if (spec.parked === null) return null
-  const { withoutDamaged, ...place } = spec.parked
+/** Null when nothing of a workspace was kept. `isGone`: it was there since, and was removed by something else. */
+export async function restored(
+  context: LoopContext,
+  isGone: boolean,
+  signal: AbortSignal,
+): Promise<Restored | null> {
+  const { git, plan, report } = context
+  const kept = keptNow(context)
+  if (kept === null) return null
+  const { withoutDamaged, behind, ...place } = kept
   const leftOut: LeftOut[] = []
   const work = await workOf(
-    spec.parked.work,
+    kept.work,
     { ...place, ticket: plan.ticket },
     withoutDamaged === true ? leftOut : undefined,
   )
   if (work === null) return null
-  const { record, moved, lostRefs } = await restoreWorkspace(git, plan, work, report, signal)
-  if (spec.parked.restored) tellWorkspaceGone(context, 'restored')
+  const { record, moved, lost } = await restoreWorkspace(git, plan, work, report, signal)
+  // It is older than what was pushed, and nothing may be written over that.
+  const unused = behind ? kept.work.files.filter(({ kind }) => kind === 'archive') : []
+  if (isGone) tellRestored(context, { lost, hasUnused: unused.length > 0 })
   if (moved !== null) {
     report.notice('warning', BRANCH_MOVED, divergenceInWords(plan.branch, moved))
   }
-  tellLeftOut(context, leftOut, lostRefs)
-  return { record, leftOut }
+  tellLeftOut(context, leftOut, lost)
+  const files = [...leftOut.map(({ file }) => file), ...unused]
+  return { record, leftOut: files.map(({ name }) => name) }
 }
 
 /** Says to people and to the runtime what is not in the workspace any more. */
 function tellLeftOut(
-  { spec, report }: LoopContext,
+  { kept, report }: LoopContext,
   leftOut: readonly LeftOut[],
-  lostRefs: readonly string[],
+  lost: readonly string[],
 ): void {
   if (leftOut.length === 0) return
   const files = leftOut.map(({ file, inWords }) => `${file.name} (${inWords})`)
-  const refs = lostRefs.length === 0 ? '' : ` Not restored: ${lostRefs.join(', ')}.`
-  const text = `The workspace is restored without kept files that are damaged: ${files.join('; ')}.${refs} They stay where they are, in ${spec.parked?.keptDir}, until the session is finished or deleted.`
+  const refs = lost.length === 0 ? '' : ` Not restored: ${lost.join(', ')}.`
+  const text = `The workspace is restored without kept files that are damaged: ${files.join('; ')}.${refs} They stay where they are, in ${kept?.keptDir}, until the session is finished or deleted.`
   report.notice('warning', RESUMED_WITHOUT, text)
 }
 

@@ -1,13 +1,16 @@
 import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { RESUMED_WITHOUT } from '../../src-shared/agent-wire.ts'
 import type { KeptFileKind, ParkedWork } from '../../src-shared/parking.ts'
 import { fingerprintOf } from '../parking/testing/fingerprint.ts'
 import { makeSample, type Sample, writeFiles } from '../workspace/sample-repository.ts'
 import type { LoopHarness } from './loop-harness.ts'
 import { KEY, ParkedScene } from './parked-scene.ts'
+
+// Many commands of git on a busy machine: a limit against hanging, no measure of speed.
+vi.setConfig({ testTimeout: 60_000 })
 
 let sample: Sample
 let scene: ParkedScene

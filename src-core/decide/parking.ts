@@ -89,12 +89,14 @@ export function storeParked(
   const kept = before === null ? work : withEarlier(work, before)
   const leftOut = before === null ? [] : leftOutFiles(before)
   const files = [...kept.files, ...leftOut]
+  const isBehind = work.snapshot === null && before?.hasPushed === true
   if (before !== null) removeOthers(draft, before, files)
   if (draft.session.state !== 'parking') draft.move('parking')
   draft.set({
     parked: {
       ...{ why, at: draft.now, work: { ...kept, files }, restored: false },
       ...(leftOut.length === 0 ? {} : { leftOut: leftOut.map(({ name }) => name) }),
+      ...(isBehind ? { hasPushed: true } : {}),
     },
     saga: null,
     pending: null,
@@ -119,12 +121,12 @@ function hasMoreToDo({ queued, sent }: SessionDraft, why: ParkReason, seq: numbe
 
 /** Where there was no workspace, what was kept before may be all that there is of the work. */
 function withEarlier(work: KeptWork['work'], before: KeptWork): KeptWork['work'] {
-  if (work.snapshot !== null) return work
+  if (work.snapshot !== null || before.work.snapshot === null) return work
   const names = new Set(work.files.map(({ name }) => name))
   const earlier = usableFiles(before).filter(
     ({ kind, name }) => kind !== 'state' && !names.has(name),
   )
-  return { ...work, files: [...work.files, ...earlier] }
+  return { ...before.work, state: work.state, files: [...work.files, ...earlier] }
 }
 
 function removeOthers(

@@ -1,9 +1,20 @@
+import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
 import type { ProbeAnswer } from '../testing/fake-agent.ts'
 import { answerProbe } from '../testing/fake-agent.ts'
 import { refusalOf, startTestCore, type TestCore, withTicket } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
-import { inState, parked, starting, timeline, waiting, working } from '../testing/walks.ts'
+import {
+  inState,
+  keptOnDisk,
+  letGo,
+  parked,
+  starting,
+  timeline,
+  waiting,
+  working,
+} from '../testing/walks.ts'
 
 /** Pushes are left unanswered until `go` gives what came of them. */
 function holdPushes(core: TestCore) {
@@ -164,6 +175,39 @@ test('a quit that ends the agent which finishes a session forgets nothing: the n
   })
   const second = await first.restart()
   await inState(second, ticket.key, 'finished')
+})
+
+test('where its workspace is gone, what is kept of it goes to the branch before it is removed', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { client } = core
+  const { ticket, agent } = await waiting(core)
+  const ref = ticket.key
+  const { path, file } = await keptOnDisk(core, ref, 'aside-1.sealed')
+  await client.sessions.park({ ref })
+  await letGo(core, ref, agent, { files: [{ ...file, kind: 'aside' }] })
+  await client.sessions.resume({ ref })
+  await until('the start', () => agent.heard('session.start').length === 2)
+  agent.ready()
+  await inState(core, ref, 'waiting')
+  await client.sessions.stop({ ref })
+  await until('the stop', () => agent.heard('session.stop').length === 1)
+  agent.item({ type: 'pushed', commit: 'f'.repeat(40) })
+  agent.end('stopped')
+  await inState(core, ref, 'parked')
+  core.launcher.answer = (probe) =>
+    probe.kind === 'workspace.push'
+      ? { kind: 'workspace.push', commit: null, notices: [], gone: true }
+      : answerProbe(probe)
+  await client.sessions.finish({ ref })
+  await inState(core, ref, 'finished')
+  const asked = agent.heard('probe').map(({ probe }) => probe)
+  expect(asked.find(({ kind }) => kind === 'park.finish')).toMatchObject({
+    ...{ behind: true, pushedCommit: 'f'.repeat(40), work: { files: [{ name: file.name }] } },
+  })
+  expect(await timeline(core, ref)).toContainEqual(
+    expect.objectContaining({ kind: 'notice', code: WORKSPACE_GONE }),
+  )
+  await until('the removal', () => !existsSync(path))
 })
 
 test('the death of the agent that finishes a session does not bring a runtime back', async () => {

@@ -1,4 +1,4 @@
-import type { ProbeFinding } from '../../src-shared/agent-wire.ts'
+import { type ProbeFinding, WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
 import type { Instant } from '../../src-shared/ids.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committed, Committer } from '../commit/committer.ts'
@@ -157,15 +157,24 @@ export class Finishing {
       marker: pushMarker(id),
       ...{ repo: project.repo, branch, pushedCommit },
     }
-    if (!isKeptOnly(session) || parked === null) {
-      return this.#parts.fleet.ask({ kind: 'workspace.push', ...plan, env }, PUSH_PROBE_MS)
+    const { fleet } = this.#parts
+    if (!isKeptOnly(session)) {
+      const pushed = await fleet.ask({ kind: 'workspace.push', ...plan, env }, PUSH_PROBE_MS)
+      const isGone = pushed.ok && pushed.value.gone === true
+      if (!isGone || parked === null || parked.work.snapshot === null) return pushed
     }
+    if (parked === null) return accept({ commit: null, notices: [] })
     const key = await this.#key()
     if (!key.ok) return key
     const work = { ...parked.work, files: usableFiles(parked) }
     const kept = { work, keptDir: paths.kept(id), key: key.value }
+    const behind = parked.hasPushed === true ? { behind: true as const } : {}
     const dated = { env: { ...env, ...datesOf(parked.at) } }
-    return this.#parts.fleet.ask({ kind: 'park.finish', ...plan, ...dated, ...kept }, PUSH_PROBE_MS)
+    const asked = { kind: 'park.finish' as const, ...plan, ...dated, ...kept, ...behind }
+    const pushed = await fleet.ask(asked, PUSH_PROBE_MS)
+    if (!pushed.ok || isKeptOnly(session)) return pushed
+    const { commit, notices } = pushed.value
+    return accept({ commit, notices: [finishedFromKept(plan.workspaceDir), ...notices] })
   }
 
   async #key(): Promise<Result<string>> {
@@ -201,4 +210,9 @@ export class Finishing {
 /** So that the commit is the same one each time it is made, also where nobody knows whether it was pushed. */
 function datesOf(at: Instant): Record<string, string> {
   return { GIT_AUTHOR_DATE: at, GIT_COMMITTER_DATE: at }
+}
+
+function finishedFromKept(workspace: string): Pushed['notices'][number] {
+  const text = `The workspace ${workspace} was not there any more. The work is finished out of what was kept and pushed of it; what was done in the workspace after that is lost.`
+  return { level: 'warning', code: WORKSPACE_GONE, text }
 }

@@ -490,7 +490,7 @@ test('what is parked again replaces what was kept before; a deleted ticket leave
   await until('the removal', () => !existsSync(second.path) && !existsSync(same.path))
 })
 
-test('what was kept is there for the next lease until the session pushed more, or parks with a workspace', async () => {
+test('what was kept is there for the next lease until the session parks with a workspace, also where it pushed more', async () => {
   const core = await startTestCore({ agents: 1 })
   const { ticket, agent } = await waiting(core)
   const aside = await keptOnDisk(core, ticket.key, 'aside-1.sealed')
@@ -524,7 +524,10 @@ test('what was kept is there for the next lease until the session pushed more, o
   await stored(next, () => next.ready())
   await stored(next, () => next.item({ type: 'pushed', commit: 'f'.repeat(40) }))
   const third = await follow(next)
-  expect(third.spec()).toMatchObject({ kept: ['aside-1.sealed'], parked: null })
+  expect(third.spec()).toMatchObject({
+    ...{ kept: ['aside-1.sealed'], pushedCommit: 'f'.repeat(40) },
+    parked: { restored: true, behind: true, work: { files: [file] } },
+  })
 })
 
 test('what holds no agent, or does not know yet what it holds, is not parked', async () => {

@@ -82,12 +82,16 @@ function parkedOf(
   key: string,
   paths: Paths,
 ): Spec['parked'] {
-  if (parked === null || parked.hasPushed === true) return null
-  const { work, restored, withoutDamaged } = parked
+  if (parked === null) return null
+  const { work, restored, withoutDamaged, hasPushed } = parked
   // The state of a conversation that is lost is not tried again.
   const state = work.state?.conversation === conversation ? work.state : null
   const keptDir = paths.kept(id)
-  const place = { key, keptDir, restored, ...(withoutDamaged ? { withoutDamaged } : {}) }
+  const place = {
+    ...{ key, keptDir, restored },
+    ...(withoutDamaged ? { withoutDamaged } : {}),
+    ...(hasPushed === true ? { behind: true as const } : {}),
+  }
   return { ...place, work: { ...work, state, files: usableFiles(parked) } }
 }
 

@@ -87,6 +87,7 @@ export function parkedWork(snapshot: Snapshot, push: ParkPush | null): ParkedWor
     asideArchive: snapshot.asideArchive?.file ?? null,
     refsBundle: snapshot.refsBundle?.file ?? null,
     archive: snapshot.archive?.file ?? null,
+    isBehind: false,
     isPartial: false,
   }
 }
