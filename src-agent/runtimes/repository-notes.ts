@@ -1,9 +1,12 @@
-import { open, realpath } from 'node:fs/promises'
+import { constants, open, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { cutBytes } from './cut-text.ts'
 
 /** Longer notes are cut, so that a repository cannot fill the model's context. */
 const NOTES_LIMIT_BYTES = 128 * 1024
+
+/** There are none, or none that can be read; the last is what a socket gives. */
+const NO_NOTES: ReadonlySet<unknown> = new Set(['ENOENT', 'EACCES', 'ELOOP', 'ENOTDIR', 'ENXIO'])
 
 const NAMES = ['CLAUDE.md', 'AGENTS.md'] as const
 
@@ -28,7 +31,8 @@ async function readInside(root: string, name: string): Promise<string | null> {
   try {
     const path = await realpath(join(root, name))
     if (!path.startsWith(root + sep)) return null
-    const file = await open(path)
+    // A named pipe would be waited for.
+    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       if (!(await file.stat()).isFile()) return null
       const buffer = Buffer.alloc(NOTES_LIMIT_BYTES + 4)
@@ -39,8 +43,7 @@ async function readInside(root: string, name: string): Promise<string | null> {
     }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOENT' || code === 'EACCES' || code === 'ELOOP' || code === 'ENOTDIR')
-      return null
+    if (NO_NOTES.has(code)) return null
     throw error
   }
 }

@@ -1,4 +1,4 @@
-import { constants, mkdir, open } from 'node:fs/promises'
+import { constants, type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { RequestError } from '@agentclientprotocol/sdk'
 import { pathInside } from '../inside-workspace.ts'
@@ -25,7 +25,7 @@ export class WorkspaceFiles {
   async read(path: string, line?: number | null, limit?: number | null): Promise<string> {
     const real = await this.#inside(path, 'read')
     const text = await this.#do(path, 'read', async () => {
-      const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW)
+      const file = await openFile(real, constants.O_RDONLY)
       try {
         const { size } = await file.stat()
         if (size > READ_LIMIT_BYTES) throw new Error(`it has ${size} bytes, which is too many`)
@@ -47,9 +47,9 @@ export class WorkspaceFiles {
     const real = await this.#inside(path, 'write')
     await this.#do(path, 'write', async () => {
       await mkdir(dirname(real), { recursive: true })
-      const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
-      const file = await open(real, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o666)
+      const file = await openFile(real, constants.O_WRONLY | constants.O_CREAT)
       try {
+        await file.truncate()
         await file.writeFile(content)
       } finally {
         await file.close()
@@ -78,5 +78,20 @@ export class WorkspaceFiles {
         `Ballet could not ${what} ${path}: ${why}`,
       )
     }
+  }
+}
+
+/**
+ * Opens a file, and nothing else: a named pipe would be waited for until somebody opens its other end, and a few of these
+ * would take every thread with which this process uses files.
+ */
+async function openFile(real: string, flags: number): Promise<FileHandle> {
+  const file = await open(real, flags | constants.O_NOFOLLOW | (constants.O_NONBLOCK ?? 0), 0o666)
+  try {
+    if ((await file.stat()).isFile()) return file
+    throw new Error('it is no file')
+  } catch (error) {
+    await file.close()
+    throw error
   }
 }

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SessionMarker } from '../../../src-shared/agent-wire.ts'
 import type { DriverSpec } from '../driver.ts'
@@ -104,6 +106,19 @@ describe('the notes of the repository', () => {
     await symlink('/etc/passwd', join(root, 'CLAUDE.md'))
     expect(await readRepositoryNotes(root)).toBeNull()
   })
+
+  it.skipIf(process.platform === 'win32')(
+    'are none where something else has their name',
+    async () => {
+      const pipe = join(root, 'CLAUDE.md')
+      execFileSync('mkfifo', [pipe])
+      const late = setTimeout(2_000, 'still waiting')
+      const notes = await Promise.race([readRepositoryNotes(root), late])
+      // Lets go of what waits for the other end, so that the test can end.
+      if (notes !== null) execFileSync('sh', ['-c', `: <> '${pipe}'`])
+      expect(notes).toBeNull()
+    },
+  )
 
   it('are cut when they are too long', async () => {
     await writeFile(join(root, 'CLAUDE.md'), 'ä'.repeat(100_000))
