@@ -414,6 +414,30 @@ describe('doctor', () => {
     problems: [] as Refusal[],
   }
 
+  it('tells for each project how it stands with what it runs', async () => {
+    const login = { loggedIn: false, login: null, problem: null }
+    const projects = [
+      { ...login, project: 'p1', name: 'Shop', loggedIn: true, login: 'api_key' },
+      { ...login, project: 'p2', name: 'Blog' },
+    ]
+    const runtimes = report.runtimes.map((each) =>
+      each.runtime === 'codex' ? { ...each, projects } : each,
+    )
+    const world = testWorld({ host: { doctor: () => ({ ...report, runtimes }) } })
+    expect(await ballet(world, 'doctor')).toBe(0)
+    expect(world.out()).toMatch(/PROJECT +RUNS WITH +LOGIN THERE/)
+    expect(world.out()).toMatch(/Shop +codex +logged in by api_key/)
+    expect(world.out()).toMatch(/Blog +codex +not logged in/)
+  })
+
+  it('does not say that something is missing where nobody could look', async () => {
+    const unknown = { ...report, git: { path: null, version: null }, runtimes: [] }
+    const world = testWorld({ host: { doctor: () => unknown } })
+    expect(await ballet(world, 'doctor')).toBe(0)
+    expect(world.out()).toMatch(/git +not known/)
+    expect(world.out()).not.toContain('not found')
+  })
+
   it('reports', async () => {
     const world = testWorld({ host: { doctor: () => report } })
     expect(await ballet(world, 'doctor')).toBe(0)
