@@ -71,7 +71,7 @@ async function exported(api: ConversationApi, id: string): Promise<string> {
 }
 
 /**
- * Takes the conversation in for `place.cwd`. A copy that stands there is removed first: what has changed in it since
+ * Takes the conversation in for `place.cwd`. Another copy that is there is removed first: what has changed in it since
  * would stay as it is.
  */
 export async function restoreState(
@@ -96,7 +96,7 @@ export async function restoreState(
       id,
     )
   }
-  await removeWhole(id, place)
+  if ((await makeWay(id, inOrder, place)) === 'stands') return files
   await inScratch(place, async (scratchDir) => {
     const env = launchEnvironment(await bareEnvironment(place.env, scratchDir))
     for (const { path } of inOrder) {
@@ -122,12 +122,36 @@ export async function removeState(conversation: string, place: RuntimePlace): Pr
   })
 }
 
-async function removeWhole(id: string, place: RuntimePlace): Promise<void> {
-  if (!(await isThere(databaseFile(place.env)))) return
-  await withServer(place, async (api) => {
-    if ((await api.session(id)) === null) return 0
-    return removeAll(api, [...(await withDescendants(api, id)).keys()].reverse())
+/** Removes the copy that the database has, unless it is what is stored, for this very folder: then it stands. */
+async function makeWay(
+  id: string,
+  stored: readonly StateFile[],
+  place: RuntimePlace,
+): Promise<'free' | 'stands'> {
+  if (!(await isThere(databaseFile(place.env)))) return 'free'
+  return withServer(place, async (api) => {
+    const found = await api.session(id)
+    if (found === null) return 'free'
+    const all = await withDescendants(api, id)
+    const isHere = (await realPath(found.directory)) === (await realPath(place.cwd))
+    if (isHere && (await isStored(api, all, stored))) return 'stands'
+    await removeAll(api, [...all.keys()].reverse())
+    return 'free'
   })
+}
+
+async function isStored(
+  api: ConversationApi,
+  all: ReadonlyMap<string, string>,
+  stored: readonly StateFile[],
+): Promise<boolean> {
+  if (all.size !== stored.length) return false
+  for (const [session, name] of all) {
+    const path = stored.find((file) => file.name === name)?.path
+    if (path === undefined) return false
+    if ((await readFile(path, 'utf8')) !== (await exported(api, session))) return false
+  }
+  return true
 }
 
 async function removeAll(api: ConversationApi, sessions: readonly string[]): Promise<number> {
