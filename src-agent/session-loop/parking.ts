@@ -239,7 +239,7 @@ export class Parking {
   async #kept(signal: AbortSignal): Promise<ParkedWork['state']> {
     const { id: conversation, runtimeVersion, turns } = this.#conversation
     if (conversation === null) return null
-    const { spec, plan, env, scratchDir } = this.#context
+    const { spec, plan, env, marker, scratchDir } = this.#context
     const earlier = spec.parked?.work
     const file = earlier?.files.find(({ kind }) => kind === 'state')
     const wentOn = runtimeVersion !== null || spec.parked?.restored === true
@@ -260,6 +260,7 @@ export class Parking {
             env,
             executable: spec.runtimePath,
             scratchDir: join(scratchDir, 'capture'),
+            marker,
           },
           scratch: join(scratchDir, 'state'),
         },

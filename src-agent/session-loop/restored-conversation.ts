@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { DAMAGED } from '../../src-shared/parking.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { fileOf, keyOf } from '../parking/kept-work.ts'
 import { restoreSessionState } from '../parking/session-state.ts'
@@ -6,12 +7,16 @@ import type { Driver } from '../runtimes/driver.ts'
 import { asStep, type LoopContext } from './context.ts'
 import type { Conversation } from './conversation.ts'
 
+/** With these nothing that a person could do brings the state back. With another key, or another Ballet, it opens. */
+const LOST: ReadonlySet<string> = new Set([...DAMAGED, 'state.not-movable'])
+
 /**
  * Brings the state of a parked session back to where the runtime looks for it; nothing where none is needed. Rejects
- * with `runtime.conversation-lost` when what was kept is of no use, and with what the system says.
+ * with `runtime.conversation-lost` when what was kept is of no use for good, with `state.wrong-key` and `state.version`
+ * when it is not, and with what the system says.
  */
 export async function restoreConversation(context: LoopContext, driver: Driver): Promise<void> {
-  const { spec, plan, env, report, scratchDir } = context
+  const { spec, plan, env, marker, report, scratchDir } = context
   const { parked, resume } = spec
   const state = parked?.work.state ?? null
   if (parked === null || state === null || state.conversation !== resume?.conversation) return
@@ -31,6 +36,7 @@ export async function restoreConversation(context: LoopContext, driver: Driver):
             env,
             executable: spec.runtimePath,
             scratchDir: join(scratchDir, 'restore'),
+            marker,
           },
           scratch: join(scratchDir, 'state'),
         })
@@ -39,8 +45,8 @@ export async function restoreConversation(context: LoopContext, driver: Driver):
         `${files.length === 1 ? '1 file' : `${files.length} files`} of version ${runtimeVersion}.`,
     )
   } catch (error) {
-    const isOfNoUse = error instanceof BalletError && error.code.startsWith('state.')
-    throw isOfNoUse ? conversationLost(error) : error
+    const isLost = error instanceof BalletError && LOST.has(error.code)
+    throw isLost ? conversationLost(error) : error
   }
 }
 

@@ -76,30 +76,15 @@ describe('resuming a parked session', () => {
 
   it('ends with the workspace restored when the state is of no use', async () => {
     const state = keptFile('state')
-    const spoiled: [string, () => Promise<unknown>, Record<string, unknown>][] = [
-      ['cut', () => truncate(state, 40), {}],
-      ['gone', () => rm(state), {}],
-      [
-        'sealed with another key',
-        () => Promise.resolve(),
-        { key: Buffer.alloc(32, 1).toString('base64') },
-      ],
+    const spoiled: [string, () => Promise<unknown>][] = [
+      ['cut', () => truncate(state, 40)],
+      ['gone', () => rm(state)],
     ]
     const whole = await readFile(state)
-    for (const [what, spoil, changes] of spoiled) {
+    for (const [what, spoil] of spoiled) {
       await writeFile(state, whole)
       await spoil()
-      // With another key nothing sealed opens: the work is restored without it here.
-      const files = kept.files.filter(({ kind }) => kind === 'state')
-      const spec = scene.resumed({ ...kept, files })
-      if (changes.key === undefined) spec.parked = { work: kept, ...parkedPlace() }
-      else
-        spec.parked = {
-          work: { ...kept, ...(await committedOnly()) },
-          ...parkedPlace(),
-          ...changes,
-        }
-      const harness = scene.open(spec).start()
+      const harness = scene.open(scene.resumed(kept)).start()
       const ended = await harness.untilItem('ended')
       expect(ended, what).toMatchObject({
         ...{ outcome: 'failed', kept: true },
@@ -109,6 +94,23 @@ describe('resuming a parked session', () => {
       expect(harness.driver.asked, what).not.toContain('resume')
       await rm(work, { recursive: true })
     }
+  })
+
+  it('fails, and is not taken for lost, when the state opens with another key', async () => {
+    // With another key nothing sealed opens: the work is restored without it here.
+    const work = { ...kept, ...(await committedOnly()) }
+    const resumed = scene.resumed(work)
+    const key = Buffer.alloc(32, 1).toString('base64')
+    const parked = { ...(resumed.parked as object), key }
+    const failed = scene.open({ ...resumed, parked }).start()
+    expect(await failed.untilItem('ended')).toMatchObject({
+      ...{ outcome: 'failed', kept: true },
+      refusal: { code: 'state.wrong-key', hint: expect.stringContaining('key') },
+    })
+    expect(stepsOf(failed.items, 'resume.step').at(-1)).toBe('state failed')
+    const harness = await scene.open(scene.resumed(work)).ready()
+    expect(harness.driver.facts).toMatchObject([{ conversation: 'conversation-1' }])
+    await harness.loop.release()
   })
 
   it('ends with the workspace restored when the runtime does not prove that it has the conversation', async () => {
@@ -199,9 +201,6 @@ describe('resuming a parked session', () => {
     await next.loop.release()
   })
 })
-
-const parkedPlace = () => ({ key: KEY_OF_SCENE, keptDir: scene.keptDir, restored: false })
-const KEY_OF_SCENE = Buffer.alloc(32, 7).toString('base64')
 
 /** The same without what is sealed beside the commits. */
 async function committedOnly(): Promise<Partial<ParkedWork>> {

@@ -128,6 +128,30 @@ describe('a server of opencode that misbehaves', () => {
     await session.stop()
   })
 
+  it('goes on where the last word that the timeline holds is that of a subagent', async () => {
+    const driver = createOpencodeDriver()
+    const facts = (ref: string) =>
+      scene.facts('ses_fake1', { turn: 2, turnCut: true, storedRefs: ['prt_0', ref] })
+    const spec = specFor('delegated')
+    const { session } = await driver.resume(spec, facts('prt_8'), scene.onSignal)
+    expect(session.conversation).toBe('ses_fake1')
+    await session.stop()
+    await expect(driver.resume(spec, facts('prt_77'), scene.onSignal)).rejects.toMatchObject({
+      code: 'runtime.conversation-lost',
+      message: expect.stringContaining('prt_77'),
+    })
+  })
+
+  it('says so where the password could not be overwritten, and only there', async () => {
+    for (const fake of ['', 'unwiped']) {
+      const session = await createOpencodeDriver().start(specFor(fake), scene.onSignal)
+      const notices = scene.told().filter((line) => line.includes('runtime.unguarded'))
+      const isSaid = fake === 'unwiped' && process.platform !== 'win32'
+      expect(notices, fake).toHaveLength(isSaid ? 1 : 0)
+      await session.stop()
+    }
+  })
+
   it('refuses a conversation that the server does not have, and begins one that it never kept', async () => {
     const driver = createOpencodeDriver()
     const facts = scene.facts('ses_gone', { turn: 3 })

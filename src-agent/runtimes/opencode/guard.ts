@@ -1,6 +1,10 @@
-import { access, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+
+const NAME = 'ballet-guard.js'
+const DONE = 'guard.done'
+const LOOK_EVERY_MS = 50
 
 /**
  * A plugin that takes what only the server needs out of the environment that its tools and its own servers of MCP
@@ -30,29 +34,29 @@ try {
   }
 } catch {}
 for (const name of names) delete process.env[name]
-writeFileSync(fileURLToPath(new URL('guard.done', import.meta.url)), wiped ? 'wiped' : 'removed')
+writeFileSync(fileURLToPath(new URL('${DONE}', import.meta.url)), wiped ? 'wiped' : 'removed')
 export const BalletGuard = async () => ({})
 `
 
-const NAME = 'ballet-guard.js'
-const LOOK_EVERY_MS = 50
-
-/** Writes the plugin and gives its address for the configuration. */
+/** Writes the plugin and gives its address for the configuration. What an earlier server of the session did is forgotten. */
 export async function writeGuard(scratchDir: string): Promise<string> {
   const path = join(scratchDir, NAME)
+  await rm(join(scratchDir, DONE), { force: true })
   await writeFile(path, SOURCE, { mode: 0o600 })
   return new URL(`file://${path}`).href
 }
 
-/** Whether the plugin has done its work, within the limit. */
+/** What is enough: on Windows no program is shown the environment that another was started with. */
+const ENOUGH = process.platform === 'win32' ? ['wiped', 'removed'] : ['wiped']
+
+/** Whether the plugin has done all of its work, within the limit. */
 export async function guardIsUp(scratchDir: string, limitMs: number): Promise<boolean> {
   const deadline = performance.now() + limitMs
   for (;;) {
-    const isThere = await access(join(scratchDir, 'guard.done')).then(
-      () => true,
-      () => false,
-    )
-    if (isThere || performance.now() > deadline) return isThere
+    const done = await readFile(join(scratchDir, DONE), 'utf8').catch(() => '')
+    if (ENOUGH.includes(done)) return true
+    // It is written once.
+    if (done !== '' || performance.now() > deadline) return false
     await sleep(LOOK_EVERY_MS)
   }
 }

@@ -124,7 +124,7 @@ function unreachedText({ name, why }: Unreached): string {
 }
 
 const UNGUARDED =
-  "opencode did not load the plugin that hides its server's password: the tools of this session can see it, and could allow their own requests."
+  "The plugin that hides the password of opencode's server was not loaded, or could not do all of it: the tools of this session can see it, and could allow their own requests."
 
 /** For the mask: no token is ever shown. */
 function tokensOf(servers: readonly McpServerAddress[]): Record<string, string> {

@@ -61,13 +61,25 @@ async function proven(
     return messages
   }
   const newest = facts.storedRefs.at(-1)?.split(':')[0]
-  const isThere = newest === undefined || holdsPart(messages, newest)
+  const isThere =
+    newest === undefined ||
+    holdsPart(messages, newest) ||
+    (await isOfSubagent(api, facts.conversation, newest))
   if (!isThere) throw conversationLost(`its record does not hold what it said last (${newest}).`)
   return messages
 }
 
 function holdsPart(messages: readonly StoredMessage[], id: string): boolean {
   return messages.some(({ parts }) => parts.some((part) => part.id === id))
+}
+
+/** What a subagent says is in a conversation of its own. */
+async function isOfSubagent(api: ConversationApi, parent: string, part: string): Promise<boolean> {
+  for (const child of await api.children(parent)) {
+    if (holdsPart(await api.messages(child), part)) return true
+    if (await isOfSubagent(api, child, part)) return true
+  }
+  return false
 }
 
 /** A folder that is gone is where it was. */

@@ -4,10 +4,11 @@ import { dirname, join, sep } from 'node:path'
 import { z } from 'zod'
 import { SessionMarker } from '../../../src-shared/agent-wire.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
-import { endTree } from '../../process-tree/index.ts'
+import { endTree, MARK_VARIABLE, markOf } from '../../process-tree/index.ts'
 import type { KeptConversation, RuntimePlace, StateFile } from '../driver.ts'
+import { START_KILLED } from '../failures.ts'
 import { SecretMask } from '../mask-secrets.ts'
-import { runBriefly } from '../run-briefly.ts'
+import { type BriefRun, runBriefly } from '../run-briefly.ts'
 import { isNotFound } from './client.ts'
 import { ConversationApi } from './conversation-api.ts'
 import { findOpencode } from './find.ts'
@@ -98,13 +99,14 @@ export async function restoreState(
   }
   if ((await makeWay(id, inOrder, place)) === 'stands') return files
   await inScratch(place, async (scratchDir) => {
-    const env = launchEnvironment(await bareEnvironment(place.env, scratchDir))
+    const env = {
+      ...launchEnvironment(await bareEnvironment(place.env, scratchDir)),
+      ...(place.marker === undefined ? {} : { [MARK_VARIABLE]: markOf(place.marker) }),
+    }
     for (const { path } of inOrder) {
       const options = { cwd: place.cwd, env, limitMs: IMPORT_LIMIT_MS }
       const run = await runBriefly(executable, ['import', path], options)
-      if (run.exitCode === 0) continue
-      const said = (run.stderr || run.stdout).trim().slice(-500)
-      throw corrupt(id, run.timedOut ? 'opencode did not take it in time' : said)
+      if (run.exitCode !== 0) throw notTaken(id, run)
     }
   })
   return files
@@ -196,10 +198,9 @@ async function withServer<T>(
   place: RuntimePlace,
   work: (api: ConversationApi) => Promise<T>,
 ): Promise<T> {
-  const marker = SessionMarker.parse({
-    session: randomUUID(),
-    nonce: randomBytes(8).toString('hex'),
-  })
+  const marker =
+    place.marker ??
+    SessionMarker.parse({ session: randomUUID(), nonce: randomBytes(8).toString('hex') })
   return inScratch(place, async (scratchDir) => {
     try {
       const env = await bareEnvironment(place.env, scratchDir)
@@ -250,6 +251,24 @@ async function mustBe(path: string, session: string, conversation: string): Prom
     throw corrupt(conversation, `${session}.json is no export of opencode`)
   }
   throw corrupt(conversation, `${session}.json is of another conversation`)
+}
+
+/** What the machine, and not what is stored, keeps a program from taking. */
+const OF_THE_MACHINE =
+  /ENOSPC|no space left|disk is full|database is locked|SQLITE_(BUSY|FULL|IOERR)/i
+
+/** A program that was slow, or that something ended, says nothing of what is stored. */
+function notTaken(conversation: string, run: BriefRun): BalletError {
+  const said = (run.stderr || run.stdout).trim().slice(-500)
+  const isRefused = run.exitCode !== null && !OF_THE_MACHINE.test(said)
+  if (isRefused) return corrupt(conversation, said)
+  const late = `it did not end within ${IMPORT_LIMIT_MS / 1_000} s`
+  const why = run.timedOut ? late : said || 'something ended it'
+  return new BalletError({
+    code: run.exitCode === null && !run.timedOut ? START_KILLED : 'runtime.start-failed',
+    message: `opencode did not take the conversation ${conversation}: ${why}.`,
+    hint: 'It is kept as it was stored: resume the session to try again.',
+  })
 }
 
 function corrupt(conversation: string, why: string): BalletError {

@@ -5,11 +5,16 @@ import { createServer } from 'node:http'
 import { dirname, join } from 'node:path'
 
 const mode = process.env.FAKE ?? ''
+/** The conversation of its subagent. */
+const CHILD = 'ses_child1'
 const port = Number(process.argv[process.argv.indexOf('--port') + 1])
 const password = process.env.OPENCODE_SERVER_PASSWORD
 if (mode === 'never-ready') setInterval(() => undefined, 1_000)
 else {
-  writeFileSync(join(dirname(process.env.OPENCODE_CONFIG), 'guard.done'), '')
+  writeFileSync(
+    join(dirname(process.env.OPENCODE_CONFIG), 'guard.done'),
+    mode === 'unwiped' ? 'removed' : 'wiped',
+  )
   start()
 }
 
@@ -21,6 +26,18 @@ function start() {
     for (const stream of streams) stream.write(text)
   }
   const session = { id: 'ses_fake1', directory: process.cwd(), time: {} }
+  const delegated = [
+    {
+      info: { id: 'msg_8', sessionID: CHILD, role: 'assistant', time: { created: 1 } },
+      parts: [{ id: 'prt_8', sessionID: CHILD, messageID: 'msg_8', type: 'text', text: 'Found.' }],
+    },
+  ]
+  if (mode === 'delegated') {
+    record.push({
+      info: { id: 'msg_1', sessionID: session.id, role: 'user', time: { created: 1 } },
+      parts: [],
+    })
+  }
   const turn = (parts) => {
     const user = { id: 'msg_1', sessionID: session.id, role: 'user', time: { created: Date.now() } }
     const stored = parts.map((part, index) => ({
@@ -64,6 +81,7 @@ function start() {
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(JSON.stringify(value))
     }
+    if (mode === 'mute' && path.startsWith('/session/')) return
     if (path === '/event') {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: {"type":"server.connected","properties":{}}\n\n')
@@ -78,6 +96,11 @@ function start() {
     if (path === '/session') return answer(session)
     if (path === `/session/${session.id}`) return answer(session)
     if (path === `/session/${session.id}/message`) return answer(record)
+    if (path === `/session/${session.id}/children`) {
+      return answer(mode === 'delegated' ? [{ ...session, id: CHILD }] : [])
+    }
+    if (path === `/session/${CHILD}/children`) return answer([])
+    if (path === `/session/${CHILD}/message`) return answer(delegated)
     if (path.endsWith('/prompt_async')) {
       let text = ''
       request.on('data', (chunk) => {
