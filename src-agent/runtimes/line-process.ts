@@ -7,6 +7,8 @@ import type { SecretMask } from './mask-secrets.ts'
 const STDERR_KEPT = 8 * 1_024
 /** After the exit of a program, one of its children may hold the pipes open for ever. */
 const PIPE_GRACE_MS = 250
+/** A program that is killed breaks its pipes and its connections a moment before its end is known. */
+const END_GRACE_MS = 1_000
 
 export type LineProcessOptions = {
   executable: string
@@ -54,6 +56,12 @@ export class LineProcess {
   }
 
   get gone(): boolean {
+    return this.#gone
+  }
+
+  /** Whether it is over, or will be in a moment: for one that was not reached any more. */
+  async endsSoon(): Promise<boolean> {
+    await Promise.race([this.exited, sleep(END_GRACE_MS)])
     return this.#gone
   }
 

@@ -59,6 +59,10 @@ export class AppServer {
     return this.#process.gone
   }
 
+  endsSoon(): Promise<boolean> {
+    return this.#process.endsSoon()
+  }
+
   get stderr(): string {
     return this.#process.stderr
   }

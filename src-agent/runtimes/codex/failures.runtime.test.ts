@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -151,6 +152,35 @@ describe('a server that misbehaves', () => {
     const spec = await fake(how)
     await expect(driver.start(spec, scene.onSignal)).rejects.toMatchObject({ code })
     expect(await scene.tools(-1)).toEqual([])
+  })
+
+  it('that is killed while it is written to is told as killed, in its start and in a turn', async () => {
+    const spec = await fake('well')
+    const killed = async (name: string, ...lines: readonly string[]) => {
+      const executable = join(scene.root, name)
+      const deaf = ['exec 0<&-', 'sleep 0.2', 'kill -9 $$']
+      await writeFile(executable, ['#!/bin/sh', ...lines, ...deaf, ''].join('\n'), { mode: 0o755 })
+      return { ...spec, executable, args: [] }
+    }
+    const answer = (id: number, result: object) => [
+      'read -r line',
+      `echo '${JSON.stringify({ id, result })}'`,
+    ]
+    const inStart = await killed('in-start', ...answer(1, {}))
+    await expect(driver.start(inStart, scene.onSignal)).rejects.toMatchObject({
+      code: 'runtime.start-killed',
+    })
+    const thread = { thread: { id: '01a229ae-2452-7770-a704-00e7009862e6', path: null } }
+    const userAgent = 'ballet/0.171.0 (fake)'
+    const inTurn = await killed(
+      'in-turn',
+      ...[...answer(1, { userAgent }), 'read -r line'],
+      ...[...answer(2, { account: null, requiresOpenaiAuth: false }), ...answer(3, thread)],
+    )
+    const session = await driver.start(inTurn, scene.onSignal)
+    await session.send(deliveryOf('anything'))
+    await scene.waitForSignal('exited')
+    expect(notices()).toEqual([])
   })
 
   it('that is not there is told', async () => {

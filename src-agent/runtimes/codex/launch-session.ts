@@ -134,7 +134,7 @@ async function refuseWithoutLogin(server: AppServer): Promise<void> {
 
 async function describeFailure(server: AppServer, error: unknown): Promise<BalletError> {
   const why = error instanceof Error ? error.message : String(error)
-  if (server.gone) {
+  if (server.gone || (!(error instanceof RpcError) && (await server.endsSoon()))) {
     const said = server.stderr
     return endedInStart('Codex', await server.exited, said, (text) => hintFor(`${text}\n${said}`))
   }

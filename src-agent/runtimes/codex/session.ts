@@ -172,7 +172,10 @@ export class CodexSession implements RuntimeSession {
       await this.#server.request(method, { ...message, ...params }, TURN_LIMIT_MS)
     } catch (error) {
       // Of one that ended or hangs nobody knows: its record tells, after a resume.
-      if (!(error instanceof RpcError)) return this.#giveUp('did not answer to a message')
+      if (!(error instanceof RpcError)) {
+        if (await this.#server.endsSoon()) return
+        return this.#giveUp('did not answer to a message')
+      }
       undo()
       throw notWritten('Codex', error.message)
     }

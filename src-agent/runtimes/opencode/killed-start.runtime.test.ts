@@ -45,3 +45,19 @@ it('begins at once where an opencode was killed in its start', async () => {
   expect(scene.signals).toEqual([])
   await session.stop()
 })
+
+it('tells one that is killed while it is asked as killed in its start', async () => {
+  const executable = join(scene.root, 'killed-opencode.mjs')
+  const source = `#!${process.execPath}
+import { createServer } from 'node:http'
+const port = Number(process.argv[process.argv.indexOf('--port') + 1])
+const server = createServer((request) => {
+  request.socket.destroy()
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), 200)
+})
+server.listen(port, '127.0.0.1', () => console.log('listening on http://127.0.0.1:' + port))
+`
+  await writeFile(executable, source, { mode: 0o755 })
+  const started = createOpencodeDriver().start({ ...spec, executable }, scene.onSignal)
+  await expect(started).rejects.toMatchObject({ code: 'runtime.start-killed' })
+})

@@ -3,7 +3,7 @@ import { BalletError } from '../../../src-shared/refusal.ts'
 import { endTree } from '../../process-tree/index.ts'
 import type { DriverSignal, DriverSpec, McpServerAddress } from '../driver.ts'
 import { SecretMask } from '../mask-secrets.ts'
-import { whyOf } from './client.ts'
+import { ServerRefusal, whyOf } from './client.ts'
 import { ConversationApi } from './conversation-api.ts'
 import { removeDeadLocks } from './dead-locks.ts'
 import { EventStream } from './event-stream.ts'
@@ -87,7 +87,8 @@ export async function launchSession(options: LaunchOptions): Promise<OpencodeSes
     )
     return session
   } catch (error) {
-    const isGone = server.process.gone
+    const isAnswer = error instanceof BalletError || error instanceof ServerRefusal
+    const isGone = server.process.gone || (!isAnswer && (await server.process.endsSoon()))
     await endTree([spec.marker], { graceMs: 0, limitMs: 10_000 })
     if (isGone) throw await server.endedInStart()
     if (error instanceof BalletError) throw error
