@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from '@playwright/test'
 import Sqlite from 'better-sqlite3'
+import { requestsOf, seenIn } from '../../support/conversation.ts'
 import {
   expectSameWork,
+  lookAtWork,
   noticesIn,
   parkNow,
   SHOP_FILES,
   startWithWork,
 } from '../../support/parked-work.ts'
-import { say, script } from '../../support/steps.ts'
+import { bash, say, script } from '../../support/steps.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { addProject, timelineOf, waitForState, waitForTurnEnd } from '../../support/watch.ts'
 import { test, type Workbench } from '../../support/workbench.ts'
@@ -46,6 +48,47 @@ test('with another data key nothing is brought back or thrown away, and with the
   await writeFile(key, right, { mode: 0o600 })
   const third = await bench.host()
   await expectSameWork(bench, third.client, before)
+})
+
+test('a kept file that is damaged is named; without it the session goes on, and nothing is deleted', async ({
+  bench,
+}) => {
+  const { client } = await startShop(bench)
+  const before = await startWithWork(client)
+  const { id, ticket, conversation } = before.session
+  await parkNow(client, id)
+  const folder = join(bench.dataDir, 'kept', id)
+  const name = (await readdir(folder)).find((each) => each.startsWith('aside-')) ?? 'none'
+  const file = join(folder, name)
+  await truncate(file, 40)
+  await client.sessions.resume({ ref: id })
+  const failed = await waitForState(client, id, 'failed', { timeoutMs: 60_000 })
+  expect(failed).toMatchObject({ conversation, workspace: null, parked: { damaged: true } })
+  for (const part of [name, '.env']) expect(failed.reason).toContain(part)
+  expect(failed.hint).toContain(`ballet resume ${ticket} --without-damaged`)
+  // As often as it is tried.
+  await client.sessions.resume({ ref: id })
+  await waitForState(client, id, 'failed', { timeoutMs: 60_000 })
+
+  expect(
+    await bench.ballet('resume', ticket, '--without-damaged', '--data', bench.dataDir),
+  ).toMatchObject({ code: 0 })
+  const { turn } = await waitForState(client, id, 'waiting', { timeoutMs: 60_000 })
+  expect(noticesIn(await timelineOf(client, id))).toContain('resume.without')
+  const list = script(bash('cat src/cart.txt && ls -a'), say('I see.'))
+  await client.sessions.send({ ref: id, text: `What-is-there. ${list}` })
+  await waitForTurnEnd(client, id, turn + 1, 90_000)
+  const seen = seenIn(requestsOf(bench.model, conversation).at(-1))
+  for (const part of ['Ticket-word.', 'without kept files that are damaged', 'changed again']) {
+    expect(seen, part).toContain(part)
+  }
+  const { workspace } = await client.sessions.show({ ref: id })
+  expect(await readdir(String(workspace))).not.toContain('.env')
+  // It parks and comes back as ever, and the file is still where it was.
+  const now = await lookAtWork(client, id)
+  await parkNow(client, id)
+  await expectSameWork(bench, client, now)
+  expect(await readdir(folder)).toContain(name)
 })
 
 test('a state that another version of the runtime wrote is tried, and said', async ({ bench }) => {
