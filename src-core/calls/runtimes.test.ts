@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RuntimeReport } from '../../src-shared/agent-wire.ts'
+import type { Probe, RuntimeReport } from '../../src-shared/agent-wire.ts'
 import type { Runtime } from '../../src-shared/runtimes.ts'
 import { PlannerSettings } from '../../src-shared/settings.ts'
 import { plannerOff } from '../planner/planner-off.ts'
@@ -124,6 +124,8 @@ test('what names an agent that nobody knows is refused with those there are', as
   expect(unknown.code).toBe('runtime.unknown')
   expect(unknown.hint).toContain('acp:gemini')
   expect(unknown.hint).toContain('acpAgents.mine')
+  // What every object has is no agent.
+  expect((await refusalOf(add({ runtime: 'acp:constructor' }))).code).toBe('runtime.unknown')
   const inStage = add({ stages: { review: { runtime: 'acp:mine' } } })
   expect(await refusalOf(inStage)).toMatchObject({ code: 'runtime.unknown' })
 
@@ -229,4 +231,28 @@ test('doctor: only what is in use is a problem; what is newer than tested is a n
   const { runtimes, notes } = await client.host.doctor()
   expect(runtimes).toHaveLength(4)
   expect(notes).toContainEqual(notice)
+})
+
+test('doctor asks for each project with what it adds to the environment, and for one alone that is named', async () => {
+  const { client, launcher } = await start()
+  const asked: Probe[] = []
+  launcher.answer = (probe) => {
+    asked.push(probe)
+    return answerProbe(probe)
+  }
+  const shop = await client.projects.add({
+    ...{ name: 'Shop', repo: '/srv/shop.git', runtime: 'codex', planner: false },
+    ...{ env: { OPENAI_API_KEY: 'k' }, stages: { review: { runtime: 'acp:gemini' } } },
+  })
+  asked.splice(0)
+  await client.host.doctor()
+  await client.host.doctor({ project: 'shop' })
+  const env = { OPENAI_API_KEY: 'k' }
+  expect(asked).toMatchObject([
+    { projects: [{ id: shop.id, name: 'Shop', env, runtimes: ['codex', 'acp:gemini'] }] },
+    { of: { env } },
+  ])
+  expect(asked[1]).not.toHaveProperty('projects')
+  const unknown = client.host.doctor({ project: 'nobody' })
+  expect((await refusalOf(unknown)).code).toBe('project.not-found')
 })
