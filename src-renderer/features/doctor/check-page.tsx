@@ -34,7 +34,7 @@ function Line({
 }) {
   return (
     <tr>
-      <td>
+      <td className="table-state">
         <StateDot look={well === null ? 'quiet' : well ? 'on' : 'bad'} />
         {name}
       </td>

@@ -79,18 +79,16 @@ const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size:
       <b>{agentNumber(agent.id)}</b>
       {size === 'number' ? null : (
         <span className="clip">
-          {session === undefined ? (
-            word
-          ) : size === 'ticket' ? (
-            session.ticket
-          ) : (
-            <>
-              {session.ticket} · {progress === '' ? word : progress}{' '}
-              <span className="chip-time">
-                <Time session={session} />
-              </span>
-            </>
-          )}
+          {session === undefined
+            ? word
+            : size === 'ticket'
+              ? session.ticket
+              : `${session.ticket} · ${progress === '' ? word : progress}`}
+        </span>
+      )}
+      {size !== 'wide' || session === undefined ? null : (
+        <span className="chip-time">
+          <Time session={session} />
         </span>
       )}
       {size === 'wide' ? null : <span className="unseen">, {word}</span>}
@@ -132,7 +130,11 @@ function Today() {
       className="chip chip-plain"
       title={`${begun} begun today, and what they have cost so far`}
     >
-      <span className="wide-only">begun</span> today: {begun} <b>{cost}</b>
+      <span>
+        <span className="wide-only">begun </span>today
+        <span className="wide-only">: {begun}</span>
+      </span>
+      <b>{cost}</b>
     </span>
   )
 }
