@@ -75,7 +75,15 @@ export function acpAgentOf(
 ): AcpAgent | null {
   if (!runtime.startsWith('acp:')) return null
   const name = runtime.slice('acp:'.length)
-  return own[name] ?? ACP_PRESETS[name] ?? null
+  return agentNamed(name, own) ?? agentNamed(name, ACP_PRESETS) ?? null
+}
+
+/** What every object has, such as `constructor`, is no agent. */
+function agentNamed(
+  name: string,
+  agents: Readonly<Record<string, AcpAgent>>,
+): AcpAgent | undefined {
+  return Object.hasOwn(agents, name) ? agents[name] : undefined
 }
 
 /**

@@ -111,5 +111,10 @@ it('agents of the Agent Client Protocol are set by their command line', async ()
   expect(world.out()).toMatch(/acpAgents\.mine +\/opt\/mine --acp "a b"/)
   expect(world.out()).toMatch(/acpAgents\.mine\.title +My agent/)
   const fails = ['acpAgents.nobody.title', 'acpAgents.mine.size', 'acpAgents.Not-One', 'acpAgents.']
-  for (const key of fails) expect(await ballet(world, 'settings', 'set', key, 'x')).toBe(2)
+  for (const key of [...fails, 'acpAgents.constructor.title']) {
+    expect(await ballet(world, 'settings', 'set', key, 'x')).toBe(2)
+  }
+  expect(await ballet(world, 'settings', 'set', 'acpAgents.mine', "agent 'not closed")).toBe(2)
+  expect(world.err()).toContain('a quote is not closed')
+  expect(given).toEqual([])
 })

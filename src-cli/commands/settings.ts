@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { commandLine, wordsOf } from '../../src-shared/command-line.ts'
 import { type AcpAgent, AcpAgentName, OwnRuntime, RuntimeName } from '../../src-shared/runtimes.ts'
 import { type Settings, SettingsChange } from '../../src-shared/settings.ts'
 import { describeIssues, UsageError } from '../failures.ts'
@@ -80,7 +81,11 @@ function rawChange(
     return { planner: { [field]: read(value) } }
   }
   if (group === 'acpAgents' && AcpAgentName.safeParse(field).success) {
-    return { acpAgents: { [field]: acpAgentOf(key, value, known[field]) } }
+    return {
+      acpAgents: {
+        [field]: acpAgentOf(key, value, Object.hasOwn(known, field) ? known[field] : undefined),
+      },
+    }
   }
   const name = RuntimeName.safeParse(field)
   if (group === 'runtimePaths' && name.success) {
@@ -111,14 +116,16 @@ function acpAgentOf(key: string, value: string, before: AcpAgent | undefined): u
       hint: `Use ${KEYS}.`,
     })
   }
-  const [command, ...args] = wordsOf(value)
+  const words = wordsOf(value)
+  if (words === null) {
+    throw new UsageError({
+      code: 'usage.value',
+      message: `In ${JSON.stringify(value)} a quote is not closed.`,
+      hint: 'Close it; a quote that belongs to a word stands in quotes of the other kind, as in "it\'s".',
+    })
+  }
+  const [command, ...args] = words
   return command === undefined ? null : { title: before?.title ?? name, command, args }
-}
-
-/** Of a command line; what stands in quotes is one word. */
-function wordsOf(text: string): string[] {
-  const words = text.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []
-  return words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2'))
 }
 
 const namesOf = (value: string) => value.split(',').flatMap((name) => name.trim() || [])
@@ -162,13 +169,10 @@ function describe(settings: Settings): string[] {
       (name): [string, string] => [`runtimePaths.${name}`, plainText(runtimePaths[name] ?? '')],
     ),
     ...Object.entries(acpAgents).flatMap(([name, { title, command, args }]) => [
-      [`acpAgents.${name}`, plainText([command, ...args].map(quoted).join(' '))] as const,
+      [`acpAgents.${name}`, plainText(commandLine([command, ...args]))] as const,
       [`acpAgents.${name}.title`, plainText(title)] as const,
     ]),
   ])
 }
-
-/** As it would be written. */
-const quoted = (word: string) => (/^[^\s"']+$/.test(word) ? word : JSON.stringify(word))
 
 const onOff = (is: boolean) => (is ? 'on' : 'off')

@@ -1,6 +1,6 @@
 import '../../sync/without-jit.ts'
+import { wordsOf } from '../../../src-shared/command-line.ts'
 import { AcpAgent, AcpAgentName } from '../../../src-shared/runtimes.ts'
-import { wordsOf } from './command-line.ts'
 
 /** An agent of the Agent Client Protocol as it is typed. */
 export type OwnAgentDraft = {

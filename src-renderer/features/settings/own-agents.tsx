@@ -1,4 +1,5 @@
 import { type FormEvent, useRef, useState } from 'react'
+import { commandLine } from '../../../src-shared/command-line.ts'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import type { AcpAgent } from '../../../src-shared/runtimes.ts'
 import type { Settings, SettingsChange } from '../../../src-shared/settings.ts'
@@ -7,7 +8,6 @@ import { useClient } from '../../sync/client.ts'
 import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { RuntimeState } from '../project/runtime-field.tsx'
 import { changeSettings } from './change.ts'
-import { commandLine } from './command-line.ts'
 import {
   agentOf,
   checkAgent,

@@ -24,8 +24,10 @@ export function wordsOf(line: string): string[] | null {
 export function commandLine(words: readonly string[]): string {
   return words
     .map((word) => {
-      if (word !== '' && !/[\s"']/.test(word)) return word
-      return word.includes('"') ? `'${word}'` : `"${word}"`
+      if (word === '') return '""'
+      if (!/[\s"']/.test(word)) return word
+      const parts = word.match(/[^"]+|"+/g) ?? []
+      return parts.map((part) => (part.startsWith('"') ? `'${part}'` : `"${part}"`)).join('')
     })
     .join(' ')
 }

@@ -14,6 +14,7 @@ test('a command line is read in words, and written so that it is read the same',
   for (const words of [
     ['a', 'b c', ''],
     ["it's", 'say "hi"', 'plain'],
+    [`it's "both" '"'`, 'C:\\Program Files\\x.exe', '"', "'"],
   ]) {
     expect(wordsOf(commandLine(words))).toEqual(words)
   }
