@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { endTree } from '../../process-tree/index.ts'
@@ -174,5 +174,37 @@ describe('resuming Codex', () => {
       driver.resume(scene.spec, scene.facts(conversation, {}), scene.onSignal),
     ).rejects.toMatchObject({ code: 'runtime.conversation-lost' })
     expect(await readFile(file.path, 'utf8')).toBe('{"half a li')
+  })
+
+  it('does not take for lost what another program holds, or what it cannot read now', async () => {
+    const { scene: made, home } = await makeScene(model.url)
+    scene = made
+    session = await driver.start(scene.spec, scene.onSignal)
+    await session.send(deliveryOf(scripted('remember', [{ text: 'I know it' }])))
+    await scene.waitForSignal('turn.ended')
+    await scene.waitForSignal('delivered')
+    const facts = scene.facts(session.conversation, {})
+    const marker = { ...scene.spec.marker, nonce: 'f'.repeat(16) }
+    await expect(
+      driver.resume({ ...scene.spec, marker }, facts, scene.onSignal),
+    ).rejects.toMatchObject({
+      ...{ code: 'runtime.start-failed', message: expect.stringContaining('active writer') },
+      hint: expect.stringContaining('conversation is kept'),
+    })
+    await session.stop()
+    const databases = (await readdir(home)).filter((name) => name.startsWith('thread_history'))
+    expect(databases).not.toEqual([])
+    const whole = await Promise.all(databases.map((name) => readFile(join(home, name))))
+    for (const name of databases) await writeFile(join(home, name), 'no database')
+    await expect(driver.resume(scene.spec, facts, scene.onSignal)).rejects.toMatchObject({
+      ...{ code: 'runtime.start-failed', message: expect.stringContaining('thread history') },
+      hint: expect.stringContaining('conversation is kept'),
+    })
+    for (const [index, name] of databases.entries()) {
+      await writeFile(join(home, name), whole[index] ?? '')
+    }
+    const resumed = await driver.resume(scene.spec, facts, scene.onSignal)
+    session = resumed.session
+    expect(session.conversation).toBe(facts.conversation)
   })
 })

@@ -1,3 +1,4 @@
+import { BalletError } from '../../../src-shared/refusal.ts'
 import type { DriverSignal, DriverSpec, Recovery, ResumeFacts } from '../driver.ts'
 import { conversationLost } from '../failures.ts'
 import { type AppServer, RpcError } from './app-server.ts'
@@ -54,8 +55,23 @@ async function loadThread(
     return await resumeThread(server, spec, facts.conversation)
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
-    throw conversationLost(`Codex says: ${error.message}`)
+    if (OF_THE_RECORD.test(error.message)) throw conversationLost(`Codex says: ${error.message}`)
+    throw cannotLoad(error.message)
   }
+}
+
+/** What Codex says of a record that it cannot use. Everything else that it refuses may go well another time. */
+const OF_THE_RECORD =
+  /rollout|session metadata|(thread|conversation) not found|no (thread|conversation)/i
+
+function cannotLoad(why: string): BalletError {
+  return new BalletError({
+    code: 'runtime.start-failed',
+    message: `Codex does not go on with the conversation now: ${why}`,
+    hint: /active writer/i.test(why)
+      ? 'Another Codex has it open: end that one, then send a message. The conversation is kept.'
+      : 'See to what Codex says, then send a message to try again. The conversation is kept.',
+  })
 }
 
 /** The oldest of them first. */
