@@ -14,7 +14,7 @@ import { Answered } from './answered.tsx'
 import { type Held, HeldAnswer, undoLast, useHeld } from './held-answer.tsx'
 import { ItemCard, ItemFacts } from './item-card.tsx'
 import { ItemList } from './item-list.tsx'
-import { currentItem, filtered, kindWords, useInbox, wantedItem } from './items.ts'
+import { currentItem, filtered, kindWords, useInbox, useWaiting, wantedItem } from './items.ts'
 
 /** Text is being written, and a letter is a letter. */
 const isWriting = (target: EventTarget) =>
@@ -23,7 +23,7 @@ const isWriting = (target: EventTarget) =>
 
 function Views() {
   const shows = useInboxView((view) => view.shows)
-  const count = useInbox().length
+  const count = useWaiting()
   return (
     <fieldset className="inbox-views" aria-label="Shown">
       {(['open', 'answered'] as const).map((each) => (
