@@ -41,6 +41,7 @@ export type TerminalOptions = {
 export class Terminals {
   readonly #options: TerminalOptions
   readonly #open = new Map<string, Terminal>()
+  readonly #starting = new Set<Promise<unknown>>()
   #made = 0
 
   constructor(options: TerminalOptions) {
@@ -50,7 +51,7 @@ export class Terminals {
   /** Gives its id. Rejects with `RequestError`. */
   async create(asked: TerminalCommand): Promise<string> {
     const { cwd: root, env, marker, onOutside, onOutput } = this.#options
-    if (this.#open.size >= TERMINALS_LIMIT) {
+    if (this.#open.size + this.#starting.size >= TERMINALS_LIMIT) {
       throw new RequestError(
         INTERNAL_ERROR,
         `There are ${TERMINALS_LIMIT} terminals already: release some first.`,
@@ -68,14 +69,18 @@ export class Terminals {
     const id = `terminal-${this.#made}`
     const own = Object.fromEntries(asked.env.map(({ name, value }) => [name, value]))
     const [command, args] = programOf(asked)
+    const starting = spawnMarked(command, args, { cwd, env: { ...env, ...own }, marker })
+    this.#starting.add(starting)
     try {
-      const child = await spawnMarked(command, args, { cwd, env: { ...env, ...own }, marker })
+      const child = await starting
       child.stdin.on('error', () => undefined).end()
       const limit = Math.min(asked.outputLimitBytes ?? OUTPUT_CAP_BYTES, OUTPUT_CAP_BYTES)
       this.#open.set(id, new Terminal(child, limit, () => onOutput(id)))
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       throw new RequestError(INTERNAL_ERROR, `${command} could not be started: ${why}`)
+    } finally {
+      this.#starting.delete(starting)
     }
     return id
   }
@@ -104,8 +109,9 @@ export class Terminals {
     await terminal.kill()
   }
 
-  /** The turn is over: nothing of it runs on. */
+  /** The turn is over: nothing of it runs on, also not what is being started. */
   async releaseAll(): Promise<void> {
+    await Promise.allSettled(this.#starting)
     const all = [...this.#open.values()]
     this.#open.clear()
     await Promise.all(all.map((terminal) => terminal.kill()))
