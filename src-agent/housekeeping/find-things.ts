@@ -4,6 +4,8 @@ import type { FoundThing, LeftoverKind } from '../../src-shared/moving.ts'
 import type { Environment } from '../git/environment.ts'
 import type { RuntimePlace } from '../runtimes/driver.ts'
 import type { Drivers } from '../runtimes/registry.ts'
+import type { Log } from '../session-loop/context.ts'
+import { refusalOf } from '../workspace/failure.ts'
 import { WORKSPACES_FOLDER } from '../workspace/folders.ts'
 import { isStaleLock } from '../workspace/lock-file.ts'
 import { readRecord } from '../workspace/record.ts'
@@ -25,18 +27,19 @@ export const THINGS = {
 /**
  * What Ballet made in a data folder and what runtimes keep of conversations in its workspaces, as far as the things
  * themselves prove it: by a name that only Ballet gives, in the place for it, and by what they say of themselves.
- * What does not prove it is not in the list. Links are never followed.
+ * What does not prove it is not in the list. Links are never followed. A runtime that does not say what it keeps, such as
+ * one that was removed from this machine, is told to `log`; the others are looked at all the same.
  */
 export async function findThings(
   dataDir: string,
-  { drivers, envs }: { drivers: Drivers; envs: readonly Environment[] },
+  { drivers, envs, log }: { drivers: Drivers; envs: readonly Environment[]; log?: Log },
 ): Promise<FoundThing[]> {
   return [
     ...(await findWorkspaces(dataDir)),
     ...(await findKept(dataDir)),
     ...(await findScratch(dataDir)),
     ...(await findMirrors(dataDir)),
-    ...(await findStates(dataDir, drivers, envs)),
+    ...(await findStates(dataDir, { drivers, envs, log })),
   ]
 }
 
@@ -94,15 +97,21 @@ async function findMirrors(dataDir: string): Promise<FoundThing[]> {
 
 async function findStates(
   dataDir: string,
-  drivers: Drivers,
-  envs: readonly Environment[],
+  { drivers, envs, log }: { drivers: Drivers; envs: readonly Environment[]; log: Log | undefined },
 ): Promise<FoundThing[]> {
   const found = new Map<string, FoundThing>()
   for (const place of statePlaces(dataDir, envs)) {
     for (const driver of Object.values(drivers)) {
-      for (const each of (await driver.state?.list(place)) ?? []) {
-        const { path, bytes, ageMs, conversation: owner, ran } = each
-        found.set(path, { kind: 'state', path, bytes, ageMs, owner, place: ran })
+      try {
+        for (const each of (await driver.state?.list(place)) ?? []) {
+          const { path, bytes, ageMs, conversation: owner, ran } = each
+          // All conversations of a runtime may be in one file.
+          const name = `${path}\n${owner}`
+          found.set(name, { kind: 'state', path, bytes, ageMs, owner, place: ran })
+        }
+      } catch (error) {
+        const { message } = refusalOf(error, `looking at what ${driver.runtime} keeps`)
+        log?.('warn', `what ${driver.runtime} keeps could not be looked at`, { why: message })
       }
     }
   }

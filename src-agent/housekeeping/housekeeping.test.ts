@@ -3,6 +3,7 @@ import { access, chmod, mkdir, readdir, readFile, symlink, writeFile } from 'nod
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { SessionMarker } from '../../src-shared/agent-wire.ts'
+import { BalletError } from '../../src-shared/refusal.ts'
 import { HandClock } from '../port/hand-clock.ts'
 import { runProbe } from '../probes/probe.ts'
 import { createClaudeCodeDriver } from '../runtimes/claude-code/index.ts'
@@ -158,6 +159,46 @@ it('finds and removes what a runtime keeps where a project says, with all that i
   }
   expect(await readdir(join(other, 'projects', slugOf(cwd)))).toEqual([])
   expect(await isThere(mine)).toBe(true)
+})
+
+it('finds each conversation of one file, and looks at all runtimes though one does not answer', async () => {
+  const path = join(sample.folder, 'all.db')
+  const removed: string[] = []
+  const told: string[] = []
+  const ran = sample.plan().workspaceDir
+  const kept = (conversation: string) => ({ conversation, path, bytes: 0, ageMs: 0, ran })
+  const stateOf = (list: () => Promise<ReturnType<typeof kept>[]>) => ({
+    ...{ list, capture: async () => [], restore: async () => [] },
+    remove: async (conversation: string) => removed.push(conversation),
+  })
+  const silent = async () => {
+    throw new BalletError({ code: 'runtime.not-found', message: 'It is not here any more.' })
+  }
+  const all = {
+    codex: { ...drivers['claude-code'], runtime: 'codex' as const, state: stateOf(silent) },
+    opencode: {
+      ...{ ...drivers['claude-code'], runtime: 'opencode' as const },
+      state: stateOf(async () => [kept('first'), kept('second')]),
+    },
+  }
+  const things = await findThings(sample.dataDir, {
+    ...{ drivers: all, envs: [env()] },
+    log: (level, message, fields) => told.push(`${level} ${message}: ${fields?.why}`),
+  })
+  expect(things.map(({ kind, owner }) => [kind, owner])).toEqual([
+    ['state', 'first'],
+    ['state', 'second'],
+  ])
+  expect(told).toEqual(['warn what codex keeps could not be looked at: It is not here any more.'])
+  const parts = { dataDir: sample.dataDir, git: sample.git, drivers: all, signal: never }
+  const gone = { ...things[0], owner: 'third' } as (typeof things)[number]
+  const refusals = await removeThings([...things, gone], { ...parts, envs: [env()] })
+  expect(refusals.map((refusal) => refusal?.code)).toEqual([
+    undefined,
+    undefined,
+    'runtime.not-found',
+  ])
+  expect(removed).toEqual(['first', 'second'])
 })
 
 it('git that removes a branch carries the mark of its session', async () => {

@@ -73,19 +73,33 @@ async function remove(thing: FoundThing, parts: Parts): Promise<void> {
         throw notOurs(thing)
       }
       return rm(thing.path, { force: true })
-    case 'state': {
-      for (const place of statePlaces(dataDir, parts.envs)) {
-        for (const driver of Object.values(parts.drivers)) {
-          const all = (await driver.state?.list(place)) ?? []
-          const isThere = all.some(({ path }) => path === thing.path)
-          const onLeft = (what: string) => parts.log?.('warn', what)
-          if (isThere && thing.owner !== null) {
-            await driver.state?.remove(thing.owner, { ...place, onLeft })
-          }
-        }
+    case 'state':
+      return removeState(thing, parts)
+  }
+}
+
+/** Of the runtime that keeps it, whichever that is. */
+async function removeState(
+  { path, owner }: FoundThing,
+  { dataDir, drivers, envs, log }: Parts,
+): Promise<void> {
+  if (owner === null) return
+  const onLeft = (what: string) => log?.('warn', what)
+  let failure: unknown
+  for (const place of statePlaces(dataDir, envs)) {
+    for (const { state } of Object.values(drivers)) {
+      try {
+        const all = (await state?.list(place)) ?? []
+        if (!all.some((each) => each.path === path && each.conversation === owner)) continue
+        await state?.remove(owner, { ...place, onLeft })
+        return
+      } catch (error) {
+        // Another one may be the one that keeps it.
+        failure ??= error
       }
     }
   }
+  if (failure !== undefined) throw failure
 }
 
 /** As with every workspace: what is nowhere else stays. */

@@ -156,7 +156,10 @@ async function find(
     case 'things.find':
       return {
         kind: 'things.find',
-        things: await findThings(dataDir, { drivers, envs: envsOf(probe) }),
+        things: await findThings(dataDir, {
+          ...{ drivers, envs: envsOf(probe) },
+          ...(log === undefined ? {} : { log }),
+        }),
       }
     case 'things.remove': {
       const refusals = await removeThings(probe.things, {
