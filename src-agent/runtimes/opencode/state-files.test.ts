@@ -7,7 +7,7 @@ import { SessionMarker } from '../../../src-shared/agent-wire.ts'
 import { endTree, processesWith } from '../../process-tree/index.ts'
 import type { RuntimePlace } from '../driver.ts'
 import { databaseFile } from './places.ts'
-import { captureState, restoreState } from './state-files.ts'
+import { captureState, removeState, restoreState } from './state-files.ts'
 
 // Real processes on a busy machine: a limit against hanging, no measure of speed.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 30_000 })
@@ -50,6 +50,16 @@ describe('moving a conversation of opencode', () => {
       ...{ code: 'runtime.start-failed', message: expect.stringContaining('locked') },
       ...kept,
     })
+  })
+
+  it('leaves what only a program that is gone could remove, and says so', async () => {
+    await mkdir(dirname(databaseFile(place.env)), { recursive: true })
+    await writeFile(databaseFile(place.env), '')
+    const left: string[] = []
+    const gone = { ...place, onLeft: (what: string) => left.push(what) }
+    const nowhere = { ...gone, executable: join(root, 'nowhere') }
+    expect(await removeState(CONVERSATION, nowhere)).toBe(0)
+    expect(left).toEqual([expect.stringContaining(`keeps the conversation ${CONVERSATION}`)])
   })
 
   it('is found by the marker of its session while it is under way', async () => {

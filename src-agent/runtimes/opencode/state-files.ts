@@ -112,16 +112,27 @@ export async function restoreState(
   return files
 }
 
-/** Removes a conversation that ran below a folder, with those of its subagents. Gives how many those were. */
+/**
+ * Removes a conversation that ran below a folder, with those of its subagents, which only the program itself can do:
+ * where it is not there any more, the database keeps them. Gives how many those were.
+ */
 export async function removeState(conversation: string, place: RuntimePlace): Promise<number> {
   // Of another runtime.
   if (!ID.test(conversation) || !(await isThere(databaseFile(place.env)))) return 0
-  return withServer(place, async (api) => {
-    const found = await api.session(conversation)
-    if (found === null || !(await isBelow(found.directory, place.cwd))) return 0
-    const sessions = [...(await withDescendants(api, conversation)).keys()].reverse()
-    return removeAll(api, sessions)
-  })
+  try {
+    return await withServer(place, async (api) => {
+      const found = await api.session(conversation)
+      if (found === null || !(await isBelow(found.directory, place.cwd))) return 0
+      const sessions = [...(await withDescendants(api, conversation)).keys()].reverse()
+      return removeAll(api, sessions)
+    })
+  } catch (error) {
+    if (!(error instanceof BalletError) || error.code !== 'runtime.not-found') throw error
+    place.onLeft?.(
+      `The database of opencode keeps the conversation ${conversation}: ${error.message}`,
+    )
+    return 0
+  }
 }
 
 /** Removes the copy that the database has, unless it is what is stored, for this very folder: then it stands. */
