@@ -24,11 +24,17 @@ function endOfError(error: TurnError | null): TurnEnd {
   if (status === 401 || word === 'unauthorized') {
     return { reason: 'failed', detail, hint: LOG_IN_HINT }
   }
+  const variable = /^Missing environment variable: `(\w+)`/.exec(detail)?.[1]
+  if (variable !== undefined) return { reason: 'failed', detail, hint: keyHint(variable) }
   const known = HINTS[word]
   return known === undefined
     ? { reason: 'failed', detail, hint: 'Send a message to try again.' }
     : { detail, ...known }
 }
+
+/** The provider of the config.toml has its key there. */
+const keyHint = (variable: string) =>
+  `Set ${variable} in the environment of the project, or name it in the setting passEnv where your login shell has it; then stop and start the session.`
 
 const USED_UP =
   'The limit of the account is used up: wait until it is renewed, or use another login.'

@@ -20,11 +20,20 @@ export function turnEndOf(error: RuntimeError | undefined): TurnEnd {
 }
 
 export function messageOf(error: RuntimeError): string {
-  const text = error.data?.message?.trim() ?? ''
+  const text = withoutStack(error.data?.message ?? '')
   const status = error.data?.statusCode
   const said =
     text === '' ? `opencode ended the turn with ${error.name} and said nothing more.` : text
   return status === undefined || said.includes(String(status)) ? said : `${said} (${status})`
+}
+
+/** Errors inside of opencode come with their class and with where in the program they happened. */
+function withoutStack(message: string): string {
+  const lines = message.split('\n').filter((line) => !/^\s+at .+:\d+:\d+\)?$/.test(line))
+  return lines
+    .join('\n')
+    .replace(/^[A-Z]\w*Error: /, '')
+    .trim()
 }
 
 function hintFor({ name, data }: RuntimeError, detail: string): string {

@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest'
+import { turnEndOf } from './turn-end.ts'
+
+it('names the variable of a key that is missing, and where it belongs', () => {
+  const message = 'Missing environment variable: `ACME_KEY`.'
+  const turn = { id: 't1', status: 'failed' as const, error: { message } }
+  expect(turnEndOf(turn, null)).toEqual({
+    reason: 'failed',
+    detail: message,
+    hint: expect.stringContaining('Set ACME_KEY in the environment of the project'),
+  })
+})
