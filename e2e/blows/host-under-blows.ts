@@ -29,8 +29,8 @@ export type HostKind = 'headless' | 'desktop'
 export type HostUnderBlowsOptions = {
   readonly kind: HostKind
   readonly agents: number
-  /** Whether something keeps a host from starting now, so that it is to be tried again. */
-  readonly mayFailToStart?: () => boolean
+  /** What may keep a host from starting, so that it is to be tried again: whether it does now, and how often it began. */
+  readonly shortage?: { readonly isOn: boolean; readonly times: number }
 }
 
 /** How long a host may be away before a call that waits for it is lost. */
@@ -130,11 +130,12 @@ export class HostUnderBlows {
   async #beginSometime(): Promise<Life> {
     const deadline = performance.now() + AWAY_LIMIT_MS
     for (;;) {
-      const mayFail = this.#options.mayFailToStart?.() ?? false
+      const { isOn = false, times = 0 } = this.#options.shortage ?? {}
       try {
         return await this.#begin()
       } catch (error) {
-        if (!mayFail || performance.now() > deadline) throw error
+        const cameUp = (this.#options.shortage?.times ?? 0) > times
+        if (!(isOn || cameUp) || performance.now() > deadline) throw error
         const [why = ''] = error instanceof Error ? error.message.split('\n').slice(1) : []
         this.#log.say(`the host does not start: ${why.slice(0, 200)}`)
         await sleep(100)

@@ -22,8 +22,9 @@ const DISK_MB = 256
 export class Outages {
   readonly #remote: GitRemote
   readonly #disk: SmallDisk | null
+  /** Of room on the disk: a host may find none to start. */
+  readonly shortage = { isOn: false, times: 0 }
   #turn: Promise<unknown> = Promise.resolve()
-  #isFull = false
   /** Since `forget`. */
   #struck = 0
 
@@ -41,11 +42,6 @@ export class Outages {
     const disk = await mountSmallDisk(dataDir, DISK_MB).catch(() => null)
     if (disk !== null) atEnd(() => disk.remove())
     return new Outages(remote, disk)
-  }
-
-  /** A host may find no room to start. */
-  get isFull(): boolean {
-    return this.#isFull
   }
 
   /** Whether something was away since the last `forget`: only then may a session fail of it. */
@@ -95,11 +91,12 @@ export class Outages {
       case 'disk full': {
         const disk = this.#disk
         if (disk === null) return null
-        this.#isFull = true
+        this.shortage.isOn = true
+        this.shortage.times += 1
         await disk.fill()
         return async () => {
           await disk.free()
-          this.#isFull = false
+          this.shortage.isOn = false
         }
       }
     }

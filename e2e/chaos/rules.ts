@@ -45,7 +45,7 @@ export async function chaosRules(
     name: 'chaos',
     kind: 'headless',
     agents: 3,
-    mayFailToStart: () => outages.isFull,
+    shortage: outages.shortage,
     live: 4,
     projects: [
       { name: 'full', permission: 'full', planner: false, window: 'never' },
