@@ -9,6 +9,7 @@ import {
   ACP_PRESETS,
   acpAgentOf,
   OwnRuntime,
+  presetOf,
   type RuntimeName,
   titleOfRuntime,
 } from '../../src-shared/runtimes.ts'
@@ -71,13 +72,16 @@ export function runtimeNames(own: Settings['acpAgents']): RuntimeName[] {
 }
 
 /** What people call a runtime, those of the settings too. */
-export const runtimeTitle = (runtime: RuntimeName): string =>
-  titleOfRuntime(runtime, recordsStore().getState().settings.get('settings')?.acpAgents)
+export const runtimeTitle = (runtime: RuntimeName): string => titleOfRuntime(runtime, ownAgents())
+
+const ownAgents = (): Settings['acpAgents'] =>
+  recordsStore().getState().settings.get('settings')?.acpAgents ?? NO_AGENTS
 
 /** How it is installed: the command of a known agent of the protocol; null where the report says it, or nobody knows. */
 export function installOf(runtime: RuntimeName): string | null {
-  if (acpAgentOf(runtime, {}) === null) return null
-  return ACP_PRESETS[runtime.slice('acp:'.length)]?.install ?? null
+  const agent = acpAgentOf(runtime, ownAgents())
+  const preset = agent === null ? null : presetOf(agent)
+  return preset === null ? null : (ACP_PRESETS[preset]?.install ?? null)
 }
 
 /** How it stands with a runtime on this machine, in a few words. */
