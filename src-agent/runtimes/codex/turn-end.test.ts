@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
+import { Turn } from './protocol.ts'
 import { turnEndOf } from './turn-end.ts'
 
 it('names the variable of a key that is missing, and where it belongs', () => {
   const message = 'Missing environment variable: `ACME_KEY`.'
-  const turn = { id: 't1', status: 'failed' as const, error: { message } }
+  const turn = Turn.parse({ id: 't1', status: 'failed', error: { message } })
   expect(turnEndOf(turn, null)).toEqual({
     reason: 'failed',
     detail: message,
