@@ -174,6 +174,8 @@ export const Probe = z.discriminatedUnion('kind', [
     runtimePath: z.string().nullable(),
     conversations: z.array(z.string()),
     env: z.record(z.string(), z.string()),
+    /** What is started for it carries it; what an earlier try left is ended first. */
+    marker: SessionMarker,
   }),
   /** Everything in the data folder that Ballet makes, and what runtimes keep of conversations in its workspaces. */
   z.object({ kind: z.literal('things.find'), ...projectEnvs }),

@@ -17,7 +17,7 @@ export const THINGS = {
   kept: /^([a-z]+-[0-9a-f]{16}\.sealed|\.part)$/,
   keptFolder: new RegExp(`^(${ID})$`),
   lease: /^([0-9a-f]{16})$/,
-  onTheWay: /^(push|export|import|finish)-[0-9a-f]{12,16}$/,
+  onTheWay: /^((push|export|import|finish)-[0-9a-f]{12,16}|opencode-[A-Za-z0-9]{6})$/,
   halfWorkspace: /^\.(new|trash)-/,
   mirror: new RegExp(`^(${ID})\\.git(\\.broken-[0-9a-f]{6})?$`),
   halfMirror: new RegExp(`^${ID}\\.git\\.new$`),

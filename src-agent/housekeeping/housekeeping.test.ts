@@ -8,6 +8,7 @@ import { HandClock } from '../port/hand-clock.ts'
 import { runProbe } from '../probes/probe.ts'
 import { createClaudeCodeDriver } from '../runtimes/claude-code/index.ts'
 import { slugOf } from '../runtimes/claude-code/transcript.ts'
+import type { RuntimePlace } from '../runtimes/driver.ts'
 import { openWorkspace } from '../workspace/clone.ts'
 import { makeSample, never, type Sample, writeFiles } from '../workspace/sample-repository.ts'
 import { findThings } from './find-things.ts'
@@ -53,6 +54,7 @@ it('finds what proves that Ballet made it, and nothing else', async () => {
     at('kept', session, `state-${'0'.repeat(16)}.sealed`),
     at('scratch', '0123456789abcdef'),
     at('scratch', 'export-0123456789ab'),
+    at('scratch', 'opencode-aB3xYz'),
     at('mirrors', `${session}.git`),
   ]
   await writeFiles(sample.dataDir, {
@@ -61,6 +63,8 @@ it('finds what proves that Ballet made it, and nothing else', async () => {
     'kept/holiday/picture.sealed': 'mine',
     'scratch/0123456789abcdef/x': 'x',
     'scratch/export-0123456789ab/x': 'x',
+    'scratch/opencode-aB3xYz/x': 'x',
+    'scratch/opencode-of-mine/x': 'mine',
     'scratch/mine/x': 'x',
     [`mirrors/${session}.git/HEAD`]: 'ref',
     'mirrors/mine.git/HEAD': 'ref',
@@ -164,12 +168,16 @@ it('finds and removes what a runtime keeps where a project says, with all that i
 it('finds each conversation of one file, and looks at all runtimes though one does not answer', async () => {
   const path = join(sample.folder, 'all.db')
   const removed: string[] = []
+  const markers: unknown[] = []
   const told: string[] = []
   const ran = sample.plan().workspaceDir
   const kept = (conversation: string) => ({ conversation, path, bytes: 0, ageMs: 0, ran })
   const stateOf = (list: () => Promise<ReturnType<typeof kept>[]>) => ({
     ...{ list, capture: async () => [], restore: async () => [] },
-    remove: async (conversation: string) => removed.push(conversation),
+    remove: async (conversation: string, { marker }: RuntimePlace) => {
+      markers.push(marker)
+      return removed.push(conversation)
+    },
   })
   const silent = async () => {
     throw new BalletError({ code: 'runtime.not-found', message: 'It is not here any more.' })
@@ -199,6 +207,20 @@ it('finds each conversation of one file, and looks at all runtimes though one do
     'runtime.not-found',
   ])
   expect(removed).toEqual(['first', 'second'])
+
+  // For a ticket that is deleted, what is started is found by its mark.
+  const marker = SessionMarker.parse({ session: randomUUID(), nonce: '1'.repeat(16) })
+  const ofTicket = { kind: 'state.remove', runtime: 'opencode', runtimePath: null } as const
+  const { finding } = await runProbe(
+    { ...ofTicket, conversations: ['fourth'], env: {}, marker },
+    30_000,
+    {
+      ...{ dataDir: sample.dataDir, env: env(), drivers: all, signal: never },
+      ...{ clock: new HandClock(), running: new Set() },
+    },
+  )
+  expect(finding).toMatchObject({ kind: 'state.remove' })
+  expect([removed.at(-1), markers.at(-1)]).toEqual(['fourth', marker])
 })
 
 it('git that removes a branch carries the mark of its session', async () => {

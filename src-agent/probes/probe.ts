@@ -24,6 +24,8 @@ import { pushWorkspace } from './workspace-push.ts'
 
 /** How long git may take to end whose agent is gone. */
 const END_GIT_MS = 10_000
+/** The same for a runtime that was started to look after what it keeps. */
+const END_STATE_MS = 10_000
 
 export type ProbeOptions = {
   dataDir: string
@@ -68,7 +70,10 @@ async function removeStates(
   { dataDir, env, drivers, log }: ProbeOptions,
   probe: Extract<Probe, { kind: 'state.remove' }>,
 ): Promise<number> {
+  const { marker } = probe
+  await endTree([marker], { limitMs: END_STATE_MS })
   const place = {
+    marker,
     cwd: join(dataDir, WORKSPACES_FOLDER),
     env: sessionEnvironment(env, probe.env),
     executable: probe.runtimePath,

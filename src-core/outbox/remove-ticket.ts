@@ -210,6 +210,7 @@ async function removeStates(
         {
           ...{ kind: 'state.remove', runtime, conversations, env },
           runtimePath: ports.settings.current.runtimePaths[runtime] ?? null,
+          marker: pushMarker(session.id),
         },
         REMOVE_PROBE_MS,
       )
