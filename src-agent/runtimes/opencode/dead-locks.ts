@@ -9,6 +9,7 @@ const Holder = z.looseObject({ pid: z.number().int().positive(), hostname: z.str
 
 /**
  * Removes the locks of opencode whose holder does not run any more on this machine, and gives how many those were.
+ * Never rejects.
  *
  * opencode installs a package into the person's configuration folder at each start at which it is not there yet, holds
  * a lock meanwhile, and loads no plugin, ours among them, before it had that lock. One that is killed leaves it, and
@@ -20,7 +21,8 @@ export async function removeDeadLocks(env: Readonly<Record<string, string>>): Pr
   const names = await readdir(folder).catch(() => [])
   let removed = 0
   for (const name of names.filter((each) => each.endsWith('.lock'))) {
-    if (await removeIfDead(join(folder, name))) removed += 1
+    // One that cannot be removed is waited for, as opencode always did.
+    if (await removeIfDead(join(folder, name)).catch(() => false)) removed += 1
   }
   return removed
 }
@@ -31,7 +33,7 @@ async function removeIfDead(lock: string): Promise<boolean> {
   try {
     await mkdir(breaker, { mode: 0o700 })
   } catch {
-    // Somebody else takes it away, or the folder is not ours to change: opencode waits as it always did.
+    // Somebody else takes it away, or the folder is not ours to change.
     return false
   }
   try {
