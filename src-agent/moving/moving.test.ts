@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { ParkedWork } from '../../src-shared/parking.ts'
@@ -76,6 +76,22 @@ it('is written once where two write to the same name, and leaves nothing else be
   })
   expect((await readdir(sample.folder)).sort()).toEqual([...before, 'moved.ballet'].sort())
   await unpack(file)
+})
+
+it('a damaged kept file is named with the way on, and no file is written', async () => {
+  const { plan, file, pack } = await packed()
+  const kept = join(plan.keptDir, 'state-1.sealed')
+  await truncate(kept, 40)
+  for (const code of ['state.corrupt', 'state.missing']) {
+    await expect(pack()).rejects.toEqual(
+      expect.objectContaining({
+        ...{ code, message: expect.stringContaining('state-1.sealed') },
+        hint: expect.stringContaining('To go on without it'),
+      }),
+    )
+    await rm(kept, { force: true })
+  }
+  expect(await readdir(sample.folder)).not.toContain(file.split('/').at(-1))
 })
 
 it('is not opened by another passphrase, nor damaged, nor from the future; nothing is written over', async () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { access, link, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
-import type { KeptFileKind } from '../../src-shared/parking.ts'
+import { DAMAGED, type KeptFileKind } from '../../src-shared/parking.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { Git } from '../git/run.ts'
 import { type ArchiveEntry, packEntries } from '../parking/archive.ts'
@@ -37,7 +37,15 @@ async function pack(git: Git, plan: Plan, signal: AbortSignal): Promise<Found> {
   const kept = join(folder, KEPT_FOLDER)
   await mkdir(kept, { recursive: true, mode: 0o700 })
   for (const { kind, name, contentSha256 } of plan.work.files) {
-    const { sha256 } = await unsealFile(join(plan.keptDir, name), join(kept, kind), keyOf(plan))
+    const { sha256 } = await unsealFile(
+      join(plan.keptDir, name),
+      join(kept, kind),
+      keyOf(plan),
+    ).catch((error: unknown) => {
+      throw error instanceof BalletError && DAMAGED.includes(error.code)
+        ? notKept(name, error)
+        : error
+    })
     if (sha256 !== contentSha256) throw notKept(name)
   }
   if (!plan.work.files.some(({ kind }) => kind === 'bundle')) {
@@ -141,10 +149,14 @@ async function* entriesOf(folder: string, inside = ''): AsyncGenerator<ArchiveEn
   }
 }
 
-function notKept(name: string): BalletError {
-  return new BalletError({
-    code: 'state.corrupt',
-    message: `The kept file ${name} holds another content than the one that was kept.`,
-    hint: 'Put it back from a backup, then export again.',
-  })
+function notKept(name: string, cause?: BalletError): BalletError {
+  return new BalletError(
+    {
+      code: cause?.code ?? 'state.corrupt',
+      message:
+        cause?.message ?? `The kept file ${name} holds another content than the one that was kept.`,
+      hint: 'Put it back from a backup, then export again. To go on without it: `ballet resume`, which says how where that fails, and export it then.',
+    },
+    cause === undefined ? {} : { cause },
+  )
 }

@@ -133,7 +133,7 @@ function withWayOn(error: BalletError, inWords: string, { ticket }: KeptPlace): 
       hint:
         ticket === undefined
           ? 'Put it back from a backup, then try again.'
-          : `Put it back from a backup, then try again. To go on without it: ballet resume ${ticket} --without-damaged`,
+          : `Put it back from a backup, then try again. To go on without it: \`ballet resume ${ticket} --without-damaged\``,
     },
     { cause: error },
   )
