@@ -148,7 +148,9 @@ function Report({ report }: { report: DoctorReport }) {
           <StateDot look="on" /> All that Ballet needs is there.
         </p>
       ) : (
-        report.problems.map((problem) => <RefusalNote key={problem.code} refusal={problem} />)
+        report.problems.map((problem) => (
+          <RefusalNote key={`${problem.code} ${problem.message}`} refusal={problem} />
+        ))
       )}
       <table className="table">
         <tbody>
