@@ -12,7 +12,7 @@ test('what an agent could not end when it let go is ended before the session goe
   await until('the stop', () => agent.heard('session.stop').length === 1)
   agent.end('stopped', true, { code: 'processes.survived', message: 'Process 7 does not end.' })
   const session = await inState(core, ticket.key, 'parked')
-  expect(session.reason).toContain('Process 7 does not end.')
+  expect(session.reason).toContain('Process 7 does not end')
   await core.client.tickets.start({ ref: ticket.key })
   await settle()
   expect(agent.heard('session.start')).toHaveLength(1)
@@ -40,7 +40,7 @@ test('a stop whose push failed says so and what to do next, and leaves nothing t
   })
   const session = await inState(core, ticket.key, 'parked')
   expect(session).toMatchObject({
-    reason: expect.stringContaining('The remote is away.'),
+    reason: expect.stringContaining('is only in /w. The remote is away'),
     hint: 'Go online.',
   })
   expect(await core.storage.rows({ table: 'lease', where: { reaped: false } })).toEqual([])
