@@ -52,7 +52,7 @@ async function oddFiles({ cwd, ignored }: Survey): Promise<string[]> {
     })
     for (const entry of entries) {
       const path = (folder === '' ? '' : `${folder}/`) + entry.name.toString('latin1')
-      if (path === '.git' || ignored.has(path) || ignored.has(`${path}/`)) continue
+      if (entry.name.toString() === '.git' || ignored.has(path) || ignored.has(`${path}/`)) continue
       const kind = entry.isFile() ? await bitsOf(absolutePath(cwd, path)) : oddKind(entry)
       if (kind !== null) found.push(`${nameOfPath(path)} (${kind})`)
       if (entry.isDirectory()) await walk(path)
