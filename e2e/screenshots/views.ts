@@ -212,7 +212,9 @@ export async function pageViews({ window, client, camera }: Stage): Promise<void
   await window.getByRole('button', { name: 'Add a stage' }).click()
   await window.getByLabel('Name of stage 1').fill('review')
   await window.getByLabel('Runtime of review').selectOption('codex')
-  await window.getByRole('group', { name: 'Stages' }).scrollIntoViewIfNeeded()
+  await window
+    .getByRole('group', { name: 'Stages' })
+    .evaluate((stages) => stages.scrollIntoView({ block: 'center' }))
   await camera.take('stages')
   await window.keyboard.press('Control+,')
   const claude = window.locator('details.runtime').filter({ hasText: 'Claude Code' })

@@ -79,11 +79,13 @@ const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size:
       <b>{agentNumber(agent.id)}</b>
       {size === 'number' ? null : (
         <span className="clip">
-          {session === undefined
-            ? word
-            : size === 'ticket'
-              ? session.ticket
-              : `${session.ticket} · ${progress === '' ? word : progress}`}
+          {session?.ticket ?? word}
+          {size !== 'wide' || session === undefined ? null : (
+            // What parks waits: its time says it where there is room for that.
+            <span className={session.parkAt !== null && word === 'waiting' ? 'narrow-only' : ''}>
+              {` · ${progress === '' ? word : progress}`}
+            </span>
+          )}
         </span>
       )}
       {size !== 'wide' || session === undefined ? null : (
