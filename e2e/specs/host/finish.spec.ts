@@ -5,6 +5,7 @@ import { expectNoLeftovers } from '../../support/leftovers.ts'
 import { isAlive } from '../../support/process-tree.ts'
 import { bash, say, script, write } from '../../support/steps.ts'
 import { checkTimeline } from '../../support/timeline-checks.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import {
   addProject,
   ofKind,
@@ -126,5 +127,42 @@ test('a push that hangs goes with its agent, or gives way to a stop', async ({ b
   const { branch, ticket } = await client.sessions.show({ ref: stopped })
   expect(await remote.readFile(branch, 'note.txt')).toBe('kept\n')
   expect((await client.tickets.show({ ref: ticket })).status).toBe('Ready')
+  await expectNoLeftovers(bench, client)
+})
+
+test('a finish that a drain or a quit cuts is forgotten by neither', async ({ bench }) => {
+  const first = await bench.host()
+  const remote = await bench.remote()
+  await addProject(first.client, remote.path)
+  const { session } = await startTicket(first.client, {
+    body: script(write('note.txt', 'kept\n'), say('Done.')),
+  })
+  const { id } = session
+  await waitForTurnEnd(first.client, id, 1)
+  await first.client.sessions.stop({ ref: id })
+  await waitForState(first.client, id, 'parked')
+  const hook = join(remote.path, 'hooks', 'pre-receive')
+  await writeFile(hook, '#!/bin/sh\nsleep 309\n', { mode: 0o755 })
+  await first.client.sessions.finish({ ref: id })
+  const push = await bench.process('sleep 309')
+  // No agent holds it: every one that is drained ends at once, with the push that it was asked for.
+  await first.client.agents.drain({})
+  await waitFor('the push to end', async () => !(await isAlive(push)))
+  expect(await first.client.sessions.show({ ref: id })).toMatchObject({
+    ...{ state: 'parked', pending: 'finish' },
+    reason: expect.stringContaining('is being finished'),
+  })
+  await first.client.agents.drain({ how: 'cancel' })
+  const again = await bench.process('sleep 309')
+  await first.stop()
+  expect(await isAlive(again)).toBe(false)
+
+  await rm(hook)
+  const { client } = await bench.host()
+  const finished = await waitForState(client, id, 'finished', { timeoutMs: 30_000 })
+  expect(await remote.readFile(finished.branch, 'note.txt')).toBe('kept\n')
+  const events = await timelineOf(client, id)
+  checkTimeline(events, finished)
+  expect(ofKind(events, 'notice').filter(({ level }) => level === 'error')).toEqual([])
   await expectNoLeftovers(bench, client)
 })
