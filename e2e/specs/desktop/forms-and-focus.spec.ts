@@ -50,6 +50,12 @@ test('a form holds what was saved, says so at its button, and keeps the focus', 
     model: 'opus',
   })
 
+  // What is brought into sight scrolls the pane and never the window.
+  await form
+    .getByLabel('Online window')
+    .evaluate((field) => field.scrollIntoView({ block: 'center' }))
+  expect(await window.evaluate(() => document.scrollingElement?.scrollTop)).toBe(0)
+
   // Settings: a path, a variable, the size of the fleet.
   await window.keyboard.press('Control+,')
   await window.locator('summary').filter({ hasText: 'Claude Code' }).click()
