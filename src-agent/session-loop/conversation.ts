@@ -179,6 +179,11 @@ export class Conversation {
     }
   }
 
+  /** A runtime of this lease was up once. */
+  get wasReady(): boolean {
+    return this.#saidReady
+  }
+
   /** From now on deliveries go to the runtime. Says so the first time, and when the conversation is another one. */
   go(): void {
     const session = this.#keeper.session

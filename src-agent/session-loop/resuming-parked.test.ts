@@ -200,6 +200,23 @@ describe('resuming a parked session', () => {
     expect(await fingerprintOf(work, sample.env)).toEqual(before)
     await next.loop.release()
   })
+
+  it('is stopped while it is being brought back, and leaves on the branch what is kept', async () => {
+    const driver = scene.driver()
+    driver.launches = ['hang']
+    const harness = scene.open(scene.resumed(kept), { driver }).start()
+    await harness.untilAsked('resume')
+    await harness.loop.stop()
+    expect(await harness.untilItem('ended')).toMatchObject({ outcome: 'stopped' })
+    expect(harness.items.filter(({ type }) => type === 'pushed')).toEqual([])
+    const { branch } = sample.plan()
+    expect(await sample.sh(sample.remote, 'rev-parse', branch)).toBe(kept.commit)
+    // Its workspace goes, as that of every session whose work is kept.
+    await rm(work, { recursive: true })
+    const next = await scene.open(scene.resumed(kept)).ready()
+    expect(await fingerprintOf(work, sample.env)).toEqual(before)
+    await next.loop.release()
+  })
 })
 
 /** The same without what is sealed beside the commits. */

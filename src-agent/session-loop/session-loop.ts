@@ -183,10 +183,10 @@ export class SessionLoop {
     }
     if (!this.#beginClosing()) return
     const refusal = await this.#haltAsFarAsPossible('interrupted')
-    const notPushed = await stopWork(this.#context, {
-      signal: this.#aborter.signal,
-      atOnce: this.#stopAsked?.signal,
-    })
+    // Until the runtime is up the workspace holds what is kept of it: a push would replace that on the branch.
+    const isAsKept = this.#context.spec.parked?.restored === false && !this.#conversation.wasReady
+    const limits = { signal: this.#aborter.signal, atOnce: this.#stopAsked?.signal }
+    const notPushed = isAsKept ? undefined : await stopWork(this.#context, limits)
     await this.#end('stopped', undefined, refusal ?? notPushed)
   }
 
@@ -275,7 +275,7 @@ export class SessionLoop {
     try {
       await this.#conversation.launch(executable, facts, mcpServers)
     } catch (error) {
-      if (this.#isLeaving() || !wasKilledInStart(error) || this.#crashes.count()) throw error
+      if (this.#isLeaving() || !wasKilledInStart(error) || this.#crashes.count(null)) throw error
       const text = `The runtime was ended in its start, and is started again: ${error.message}`
       this.#context.report.notice('info', 'runtime.exited', text)
       return this.#launch(executable, facts)
@@ -315,10 +315,10 @@ export class SessionLoop {
     this.#cut = cut
     if (survived !== undefined) {
       void this.#fail(survived)
-    } else if (this.#crashes.count()) {
+    } else if (this.#crashes.count(wasBusy ? this.#conversation.turns.turn : null)) {
       void this.#fail({
         code: 'runtime.crashing',
-        message: `The runtime ended three times within a minute. The last time: ${detail}`,
+        message: `The runtime ended three times within a minute, or without beginning a turn. The last time: ${detail}`,
         hint:
           hint ??
           'Look at the last events, run the runtime in a terminal in the workspace, then send a message to try again.',

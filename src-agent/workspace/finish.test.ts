@@ -85,6 +85,19 @@ describe('finish', () => {
     expect(await onRemote('log', '--format=%s', branch)).toBe('Nothing in it\nChange main')
   })
 
+  it('says which files look like secrets in what it commits itself', async () => {
+    await writeFiles(work, { '.env': 'KEY=x', 'deep/id_rsa': 'key', 'plain.txt': 'plain' })
+    const pushed = await commitAndPush(sample.git, sample.plan(), 'Done', sample.report, never)
+    expect(pushed).not.toBeNull()
+    const secrets = sample.told.filter(({ code }) => code === 'finish.secrets')
+    expect(secrets).toMatchObject([{ level: 'warning' }])
+    expect(secrets[0]?.text).toContain('.env, deep/id_rsa.')
+    // What is there already is not said again.
+    await writeFiles(work, { '.env': 'KEY=y' })
+    await commitAndPush(sample.git, sample.plan(), 'Done again', sample.report, never)
+    expect(sample.told.filter(({ code }) => code === 'finish.secrets')).toHaveLength(1)
+  })
+
   it('pushes nothing when there is nothing', async () => {
     expect(await finish()).toBe(null)
     expect(sample.told.map(({ code }) => code)).toEqual(['finish.nothing'])

@@ -5,6 +5,7 @@ import { leftovers } from './leftovers.ts'
 import { pushCommit } from './push.ts'
 import { readRecord, type WorkspaceRecord } from './record.ts'
 import type { Report, WorkspacePlan } from './report.ts'
+import { looksSecret } from './set-aside.ts'
 import { commitOf, isAncestor, mustBeWhole, operationUnderWay, readHead } from './state.ts'
 
 const KEPT = 'The workspace is kept.'
@@ -40,7 +41,7 @@ export async function commitAndPush(
     repo: plan.repo,
   })
   if (lost.length > 0) throw wouldBeLost(plan, lost)
-  await commitAll(git, cwd, message, signal)
+  await commitAll(git, cwd, { message, report }, signal)
   const head = (await readHead(git, cwd)).commit
   if (head === null) throw notOurs(cwd)
   const isPushedBefore = record.pushed.length > 0 || plan.pushedCommit !== null
@@ -81,13 +82,14 @@ async function mustStandOnOwnWork(
 async function commitAll(
   git: Git,
   cwd: string,
-  message: string,
+  { message, report }: { message: string; report: Report },
   signal: AbortSignal,
 ): Promise<void> {
   const limits = { cwd, signal, limitMs: GIT_LIMITS.transfer }
   await unlockedText(git, ['add', '--all', '--', '.'], limits)
   const staged = await git.run(['diff', '--cached', '--quiet'], limits)
   if (staged.exitCode === 0) return
+  await tellSecrets(git, cwd, report, signal)
   await unlockedText(
     git,
     [
@@ -96,6 +98,23 @@ async function commitAll(
     ],
     { ...limits, input: message },
   )
+}
+
+/** What the finish itself adds to the branch; what the agent committed is the agent's. */
+async function tellSecrets(
+  git: Git,
+  cwd: string,
+  report: Report,
+  signal: AbortSignal,
+): Promise<void> {
+  const args = ['diff', '--cached', '--name-only', '-z', '--diff-filter=A', '--no-renames']
+  const { stdout } = await git.run(args, { cwd, signal })
+  const names = stdout.toString('latin1').split('\0').filter(looksSecret)
+  if (names.length === 0) return
+  const shown = names.slice(0, 10).map((name) => Buffer.from(name, 'latin1').toString('utf8'))
+  const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : ''
+  const text = `The commit of this finish holds files that look like secrets, and they go to the remote: ${shown.join(', ')}${more}. Where they should not be there, remove them from the branch and replace the secrets.`
+  report.notice('warning', 'finish.secrets', text)
 }
 
 async function isAhead(
