@@ -302,7 +302,7 @@ describe('finding Claude Code', () => {
   it.each([
     ['old', 'runtime.too-old', 'claude update'],
     ['broken', 'runtime.not-working', '--version'],
-    ['hangs', 'runtime.not-working', '--version'],
+    ['hangs', 'runtime.no-answer', '--version'],
   ])('a program that is %s: %s', async (way, code, hint) => {
     const report = await find({ path: FAKE, env: { FAKE_CLAUDE: way } })
     expect(report).toMatchObject({ problem: { code, hint: expect.stringContaining(hint) } })
