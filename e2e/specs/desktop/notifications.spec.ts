@@ -1,4 +1,5 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from '@playwright/test'
 import { ask } from '../../support/asking.ts'
 import type { BalletClient } from '../../support/ballet-client.ts'
@@ -227,6 +228,11 @@ test('a crash leaves nothing old on the screen, and the start shows what is open
   const daemon = await startNotificationDaemon(bus.address)
   await asks(client, PLAIN)
   const old = await daemon.waitFor('the question', isQuestion)
+  // Of one that is killed before it has noted the number, nobody knows it any more.
+  await waitFor('the number of the notification to be noted', async () => {
+    const noted = JSON.parse(await readFile(join(bench.dataDir, 'notifications.json'), 'utf8'))
+    return noted.ids.includes(old.id)
+  })
   await desktop.kill()
   expect(daemon.shown()).toHaveLength(1)
   const next = await bench.desktop({ env: { DBUS_SESSION_BUS_ADDRESS: bus.address } })
