@@ -40,6 +40,15 @@ async function expectTrueRows(core: TestCore) {
   }
 }
 
+/** The one in the place of an agent that died, as soon as it was given the session. */
+async function nextAgent(core: TestCore, died: FakeAgent): Promise<FakeAgent> {
+  core.clock.turn(1_000)
+  return until('the next agent', () => {
+    const latest = core.launcher.agent('agent-1')
+    return latest !== died && latest.heard('session.start').length === 1 && latest
+  })
+}
+
 type Walk = (core: TestCore) => Promise<{ ticket: { key: string }; agent: FakeAgent }>
 
 async function resuming(core: TestCore) {
@@ -172,11 +181,7 @@ test('a cut turn is ended, what was shown of it kept, and the runtime told with 
   expect(followed.blocks).toEqual([])
 
   // Processes are ended, by marker, before anything runs again.
-  core.clock.turn(1_000)
-  const next = await until('the next agent', () => {
-    const latest = core.launcher.agent('agent-1')
-    return latest !== agent && latest.heard('session.start').length === 1 && latest
-  })
+  const next = await nextAgent(core, agent)
   const [reap] = next.heard('probe')
   expect(reap?.probe).toEqual({
     kind: 'reap',
@@ -218,11 +223,7 @@ test('a delivery in flight keeps its id until the next agent tells its fate', as
   expect(sent?.delivery).toBe(flying?.id)
   await core.client.sessions.send({ ref: ticket.key, text: 'behind it' })
 
-  core.clock.turn(1_000)
-  const next = await until('the next agent', () => {
-    const latest = core.launcher.agent('agent-1')
-    return latest.heard('session.start').length === 1 && latest !== agent && latest
-  })
+  const next = await nextAgent(core, agent)
   expect(next.spec().resume?.openDeliveries).toEqual([
     { id: flying?.id, inputs: flying?.inputs, steer: false },
   ])
@@ -248,11 +249,7 @@ test('what began a cut turn, and was not recorded, is delivered again, and the t
   await inState(core, ticket.key, 'working')
   agent.die()
   await inState(core, ticket.key, 'resuming')
-  core.clock.turn(1_000)
-  const next = await until('the next agent', () => {
-    const latest = core.launcher.agent('agent-1')
-    return latest.heard('session.start').length === 1 && latest !== agent && latest
-  })
+  const next = await nextAgent(core, agent)
   next.items([
     { type: 'undelivered', delivery: flying?.id as never, fate: 'never', reason: 'it died' },
     { type: 'ready', conversation: 'conversation-1', runtimeVersion: '2.1.332' },
@@ -271,11 +268,7 @@ test('a fate that no agent tells becomes unknown, and holds up nothing', async (
   await deliveries(agent, 2)
   agent.die()
   await inState(core, ticket.key, 'resuming')
-  core.clock.turn(1_000)
-  const next = await until('the next agent', () => {
-    const latest = core.launcher.agent('agent-1')
-    return latest.heard('session.start').length === 1 && latest !== agent && latest
-  })
+  const next = await nextAgent(core, agent)
   next.ready()
   await inState(core, ticket.key, 'waiting')
   expect(await core.client.sessions.inputs({ ref: ticket.key, state: 'unknown' })).toHaveLength(1)
@@ -288,11 +281,7 @@ test('a turn that only the transcript knew of is ended when the session is ready
   const [, flying] = await deliveries(agent, 2)
   agent.die()
   await inState(core, ticket.key, 'resuming')
-  core.clock.turn(1_000)
-  const next = await until('the next agent', () => {
-    const latest = core.launcher.agent('agent-1')
-    return latest.heard('session.start').length === 1 && latest !== agent && latest
-  })
+  const next = await nextAgent(core, agent)
   if (flying === undefined) throw new Error('no delivery')
   next.items([
     { type: 'delivered', delivery: flying.id },
