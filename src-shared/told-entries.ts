@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { shortened } from './shortened.ts'
 import type { EventBody } from './timeline.ts'
 
 /** What the timeline tells of one entry of a runtime's own record, in short. `ref`: the runtime's name of it. */
@@ -35,7 +36,4 @@ function textOf(event: EventBody): string | null {
   }
 }
 
-function short(text: string): string {
-  const plain = text.trim()
-  return plain.length > LONGEST ? `${plain.slice(0, LONGEST - 1)}…` : plain
-}
+const short = (text: string): string => shortened(text.trim(), LONGEST)

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { access, link, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
-import { DAMAGED, type KeptFileKind } from '../../src-shared/parking.ts'
+import type { KeptFileKind } from '../../src-shared/parking.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
 import type { Git } from '../git/run.ts'
 import { type ArchiveEntry, packEntries } from '../parking/archive.ts'
-import { keyOf } from '../parking/kept-work.ts'
+import { isDamage, keyOf } from '../parking/kept-work.ts'
 import { createBundle, knownCommits, updateRefs } from '../parking/local-refs.ts'
 import { sealStream, syncFolder, unsealFile } from '../parking/sealed-file.ts'
 import { withRefusals } from '../workspace/failure.ts'
@@ -42,9 +42,7 @@ async function pack(git: Git, plan: Plan, signal: AbortSignal): Promise<Found> {
       join(kept, kind),
       keyOf(plan),
     ).catch((error: unknown) => {
-      throw error instanceof BalletError && DAMAGED.includes(error.code)
-        ? notKept(name, error)
-        : error
+      throw isDamage(error) ? notKept(name, error) : error
     })
     if (sha256 !== contentSha256) throw notKept(name)
   }

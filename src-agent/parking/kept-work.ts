@@ -10,6 +10,7 @@ import {
 } from '../../src-shared/parking.ts'
 import { assertNever, BalletError } from '../../src-shared/refusal.ts'
 import { PushedCommit } from '../workspace/record.ts'
+import { someOf } from '../workspace/some-of.ts'
 import type { ParkedWork } from './restore.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -105,11 +106,8 @@ export async function workOf(
 /** What a kept file holds, for people; names of files at most ten. */
 function whatIsIn(kind: Exclude<KeptFileKind, 'state'>, { aside, commit }: Kept): string {
   switch (kind) {
-    case 'aside': {
-      const names = aside.slice(0, 10).map(({ name }) => name)
-      const more = aside.length > names.length ? ` and ${aside.length - names.length} more` : ''
-      return `files that were not for the remote: ${names.join(', ')}${more}`
-    }
+    case 'aside':
+      return `files that were not for the remote: ${someOf(aside.map(({ name }) => name))}`
     case 'refs':
       return 'other branches, tags and stashes'
     case 'archive':
@@ -121,7 +119,7 @@ function whatIsIn(kind: Exclude<KeptFileKind, 'state'>, { aside, commit }: Kept)
   }
 }
 
-const isDamage = (error: unknown): error is BalletError =>
+export const isDamage = (error: unknown): error is BalletError =>
   error instanceof BalletError && DAMAGED.includes(error.code)
 
 function withWayOn(error: BalletError, inWords: string, { ticket }: KeptPlace): BalletError {

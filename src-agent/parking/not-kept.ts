@@ -3,10 +3,10 @@ import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Report } from '../workspace/report.ts'
 import { looksSecret } from '../workspace/set-aside.ts'
+import { someOf } from '../workspace/some-of.ts'
 import { absolutePath, comparePaths, nameOfPath, type PathBytes } from './path-bytes.ts'
 import type { Survey } from './survey.ts'
 
-const MOST_NAMES = 10
 /** Set-user-id, set-group-id, sticky. */
 const SPECIAL_BITS = 0o7000
 
@@ -34,12 +34,6 @@ export function ignoredInWords({ ignored }: Pick<Survey, 'ignored'>): string | n
 export async function hooksOf(cwd: string): Promise<string[]> {
   const names = await readdir(join(cwd, '.git', 'hooks')).catch(() => [])
   return names.filter((name) => !name.endsWith('.sample')).map((name) => `the hook ${name}`)
-}
-
-function someOf(names: readonly string[]): string {
-  const some = names.slice(0, MOST_NAMES)
-  const more = names.length > some.length ? ` and ${names.length - some.length} more` : ''
-  return `${some.join(', ')}${more}`
 }
 
 /** Pipes, sockets, devices, and files with rights that no archive takes along, in words. */

@@ -6,6 +6,7 @@ import { BALLET_IDENTITY } from '../workspace/clone.ts'
 import { withRefusals } from '../workspace/failure.ts'
 import { type PushedCommit, readRecord } from '../workspace/record.ts'
 import type { Report, WorkspacePlan } from '../workspace/report.ts'
+import { someOf } from '../workspace/some-of.ts'
 import { commitOf, isAncestor, mustBeWhole } from '../workspace/state.ts'
 import { packEntries } from './archive.ts'
 import { beyondCommits } from './beyond-commits.ts'
@@ -310,9 +311,8 @@ async function sealRefs(
 
 function tellAside(report: Report, aside: Snapshot['aside']): void {
   if (aside.length === 0) return
-  const shown = aside.slice(0, 10).map(({ name, why }) => `${name} (${why})`)
-  const more = aside.length > shown.length ? ` and ${aside.length - shown.length} more` : ''
-  const text = `Not for the remote, kept encrypted by Ballet: ${shown.join(', ')}${more}.`
+  const names = someOf(aside.map(({ name, why }) => `${name} (${why})`))
+  const text = `Not for the remote, kept encrypted by Ballet: ${names}.`
   report.notice('info', 'snapshot.aside', text)
 }
 

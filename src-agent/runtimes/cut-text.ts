@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import type { BlobText } from '../../src-shared/agent-wire.ts'
 import { BlobId } from '../../src-shared/ids.ts'
+import { shortened } from '../../src-shared/shortened.ts'
 import { INLINE_LIMIT_BYTES } from '../../src-shared/timeline.ts'
 
 export type CutText = {
@@ -33,6 +34,6 @@ export function cutBytes(text: string, limitBytes: number): string {
 /** The first line of a text, at most so many characters, with … where something is missing. */
 export function oneLine(text: string, limit = 200): string {
   const line = text.trim().split('\n', 1)[0]?.trimEnd() ?? ''
-  if (line.length > limit) return `${line.slice(0, limit - 1)}…`
+  if (line.length > limit) return shortened(line, limit)
   return line.length < text.trim().length ? `${line} …` : line
 }

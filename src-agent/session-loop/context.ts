@@ -80,10 +80,19 @@ function withoutOutdated(spec: SessionSpec): SessionSpec {
   return isThere ? { ...spec, parked: null } : spec
 }
 
+/** What the session pushed after it was parked last; null where that is nothing. */
+export function pushedSince({
+  kept,
+  pushed,
+  plan,
+}: Pick<LoopContext, 'kept' | 'pushed' | 'plan'>): string | null {
+  return pushed.last ?? (kept?.behind === true ? plan.pushedCommit : null)
+}
+
 /** What is kept of the session and of use by now, with what it pushed since; null when nothing is. */
 export function keptNow({ kept, pushed, plan }: LoopContext): SessionSpec['parked'] {
   if (kept === null || kept.work.snapshot === null) return null
-  const since = pushed.last ?? (kept.behind === true ? plan.pushedCommit : null)
+  const since = pushedSince({ kept, pushed, plan })
   return since === null ? kept : { ...kept, work: withPushed(kept.work, since), behind: true }
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
-import type { LoopContext } from './context.ts'
+import { type LoopContext, pushedSince } from './context.ts'
 
 /** Whether the folder of the workspace is there; asked at once, before something is handed to a runtime that is in it. */
 export function isWorkspaceThere({ plan }: Pick<LoopContext, 'plan'>): boolean {
@@ -31,8 +31,7 @@ export function tellRestored(
   context: Pick<LoopContext, 'plan' | 'kept' | 'pushed' | 'report'>,
   { lost, hasUnused }: { lost: readonly string[]; hasUnused: boolean },
 ): void {
-  const { plan, kept, pushed, report } = context
-  const since = pushed.last ?? (kept?.behind === true ? plan.pushedCommit : null)
+  const since = pushedSince(context)
   const how =
     since === null
       ? 'as it was when the session was parked'
@@ -42,7 +41,7 @@ export function tellRestored(
     : ''
   const notThere = lost.length === 0 ? '' : ` Not restored: ${lost.join(', ')}.`
   const text = `${goneInWords(context)}. It is restored ${how}; what was done in it since is lost.${notThere}${unused}`
-  report.notice('warning', WORKSPACE_GONE, text)
+  context.report.notice('warning', WORKSPACE_GONE, text)
 }
 
 function goneInWords({ plan }: Pick<LoopContext, 'plan'>): string {

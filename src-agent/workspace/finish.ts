@@ -6,6 +6,7 @@ import { pushCommit } from './push.ts'
 import { readRecord, type WorkspaceRecord } from './record.ts'
 import type { Report, WorkspacePlan } from './report.ts'
 import { looksSecret } from './set-aside.ts'
+import { someOf } from './some-of.ts'
 import { commitOf, isAncestor, mustBeWhole, operationUnderWay, readHead } from './state.ts'
 
 const KEPT = 'The workspace is kept.'
@@ -111,9 +112,8 @@ async function tellSecrets(
   const { stdout } = await git.run(args, { cwd, signal })
   const names = stdout.toString('latin1').split('\0').filter(looksSecret)
   if (names.length === 0) return
-  const shown = names.slice(0, 10).map((name) => Buffer.from(name, 'latin1').toString('utf8'))
-  const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : ''
-  const text = `The commit of this finish holds files that look like secrets, and they go to the remote: ${shown.join(', ')}${more}. Where they should not be there, remove them from the branch and replace the secrets.`
+  const shown = someOf(names.map((name) => Buffer.from(name, 'latin1').toString('utf8')))
+  const text = `The commit of this finish holds files that look like secrets, and they go to the remote: ${shown}. Where they should not be there, remove them from the branch and replace the secrets.`
   report.notice('warning', 'finish.secrets', text)
 }
 

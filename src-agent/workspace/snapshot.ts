@@ -8,6 +8,7 @@ import { readRecord } from './record.ts'
 import type { Report, WorkspacePlan } from './report.ts'
 import { type AsideFile, selectAside } from './set-aside.ts'
 import { snapshotMessage } from './snapshot-mark.ts'
+import { someOf } from './some-of.ts'
 import { commitOf, isAncestor, mustBeWhole, readHead } from './state.ts'
 
 /**
@@ -123,14 +124,13 @@ async function listUntracked(git: Git, options: AddOptions): Promise<string[]> {
 
 function tellLeft(left: readonly AsideFile[], report: Report): void {
   if (left.length === 0) return
-  const shown = left
-    .slice(0, 10)
-    .map(({ path, why }) => `${Buffer.from(path, 'latin1').toString('utf8')} (${why})`)
-  const more = left.length > shown.length ? ` and ${left.length - shown.length} more` : ''
+  const names = left.map(
+    ({ path, why }) => `${Buffer.from(path, 'latin1').toString('utf8')} (${why})`,
+  )
   report.notice(
     'warning',
     'snapshot.left',
-    `Not in the pushed snapshot, only in the workspace: ${shown.join(', ')}${more}.`,
+    `Not in the pushed snapshot, only in the workspace: ${someOf(names)}.`,
   )
 }
 

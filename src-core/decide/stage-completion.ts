@@ -1,6 +1,7 @@
 import type { Instant } from '../../src-shared/ids.ts'
 import type { CompleteStage } from '../../src-shared/mcp-tools.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
+import { shortened } from '../../src-shared/shortened.ts'
 import type { SessionRow } from '../storage/rows.ts'
 import { beginFinish } from './finishing.ts'
 import { inlineText } from './large-text.ts'
@@ -27,7 +28,7 @@ export function completeStage(
     at,
   )
   draft.domain({ kind: 'stage.completed', subject: draft.session.id, data: { outcome } })
-  if (isCurrent) draft.set({ outcome, outcomeText: shortened(summary) })
+  if (isCurrent) draft.set({ outcome, outcomeText: shortened(summary, REASON) })
   const [question] = draft.openQuestions
   return question === undefined
     ? 'Noted. End your turn now.'
@@ -36,8 +37,6 @@ export function completeStage(
 
 /** In UTF-16 code units; the timeline has the whole. */
 const REASON = 1_000
-
-const shortened = (text: string) => (text.length > REASON ? `${text.slice(0, REASON - 1)}…` : text)
 
 /** Why a session waits whose stage failed, until it is given something else; null for every other one. */
 export function failedStage({

@@ -4,6 +4,7 @@ import type { BlobText, ProbeFinding } from '../../src-shared/agent-wire.ts'
 import { BlobId } from '../../src-shared/ids.ts'
 import type { Citation, QuestionOption } from '../../src-shared/questions.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
+import { shortened } from '../../src-shared/shortened.ts'
 import type { Plan } from '../decide/planned-answers.ts'
 import { type FoldedSource, foldSource, lineOfQuote } from './quotes.ts'
 import { steeringWords } from './steering.ts'
@@ -15,9 +16,6 @@ const TEXT = 20_000
 const QUOTE = 5_000
 const CITATIONS = 20
 
-const cut = (text: string, most: number) =>
-  text.length > most ? `${text.slice(0, most - 1)}…` : text
-
 /**
  * What a run of the planner is worth. Only an answer each of whose quotes stands in its source, of which there is at
  * least one, and whose sources do not try to steer who reads them, is sent; everything else is a draft.
@@ -27,9 +25,9 @@ export function judgePlan(finding: Finding, options: readonly QuestionOption[]):
   const figures = { durationMs, costUsd }
   if ('undecided' in result) {
     const reason = result.undecided.trim() || 'it gave no reason'
-    return { ...figures, outcome: 'undecided', reason: cut(reason, TEXT) }
+    return { ...figures, outcome: 'undecided', reason: shortened(reason, TEXT) }
   }
-  const answer = cut(result.answer.trim(), TEXT)
+  const answer = shortened(result.answer.trim(), TEXT)
   if (answer === '') return { ...figures, outcome: 'failed', reason: 'it gave an empty answer' }
   const cited = result.citations.slice(0, CITATIONS)
   const sources = sourcesOf(cited, texts)
@@ -72,7 +70,7 @@ function checked(
   { blob: { id }, folded }: Source,
 ): Citation {
   const line = lineOfQuote(folded, quote)
-  const base = { source, place: cut(place, QUOTE), quote: cut(quote, QUOTE), blob: id }
+  const base = { source, place: shortened(place, QUOTE), quote: shortened(quote, QUOTE), blob: id }
   return line === undefined ? { ...base, verified: false } : { ...base, verified: true, line }
 }
 

@@ -1,3 +1,4 @@
+import { shortened } from '../../src-shared/shortened.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import { HAND_OVER } from '../decide/hand-over.ts'
 import type { SessionFacts } from '../decide/session-draft.ts'
@@ -112,7 +113,4 @@ function questionsOf(questions: readonly QuestionRow[]): string {
   return `# What was asked\n\n${lines.join('\n')}`
 }
 
-function short(text: string): string {
-  const plain = text.trim()
-  return plain.length > ENTRY ? `${plain.slice(0, ENTRY - 1)}…` : plain
-}
+const short = (text: string): string => shortened(text.trim(), ENTRY)

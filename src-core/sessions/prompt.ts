@@ -1,5 +1,6 @@
 import type { QuestionAnswer } from '../../src-shared/questions.ts'
 import type { Author } from '../../src-shared/records.ts'
+import { shortened } from '../../src-shared/shortened.ts'
 import { stageOf } from '../decide/stages.ts'
 import type {
   AssumptionRow,
@@ -125,7 +126,7 @@ export function correctionTicket(
 ): { title: string; body: string } {
   const [line = ''] = text.trim().split('\n')
   return {
-    title: `Correct ${ticket.key}: ${line.length > TITLE ? `${line.slice(0, TITLE - 1)}…` : line}`,
+    title: `Correct ${ticket.key}: ${shortened(line, TITLE)}`,
     body: `In ${ticket.key} (${ticket.title}) the agent decided something itself, and a person corrected it after the work was finished.\n\nAssumption: ${assumption}\nReason: ${reason}\nCorrection: ${text.trim()}`,
   }
 }

@@ -7,9 +7,8 @@ import { useClient } from '../../sync/client.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Key } from '../../ui/key.tsx'
-import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { bytes } from '../../ui/words.ts'
-import { MoveFields } from './move-fields.tsx'
+import { MoveActs, MoveFields } from './move-fields.tsx'
 import { moveLimit } from './moves.ts'
 import { useMove } from './use-move.ts'
 
@@ -73,15 +72,7 @@ function ExportForm({
         save={`${ticket.toLowerCase()}.ballet`}
         onChange={move.change}
       />
-      {move.refusal === null ? null : <RefusalNote refusal={move.refusal} />}
-      <div className="page-acts">
-        <button type="submit" className="btn btn-main" aria-disabled={move.busy}>
-          {move.busy ? 'Exporting…' : 'Export'} <Key keys="Enter" />
-        </button>
-        <button type="button" className="btn" onClick={close}>
-          {move.busy ? 'Close; it goes on' : 'Cancel'} <Key keys="Escape" />
-        </button>
-      </div>
+      <MoveActs move={move} does="Export" doing="Exporting…" onClose={close} />
     </form>
   )
 }

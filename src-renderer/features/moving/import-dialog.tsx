@@ -3,9 +3,7 @@ import { openPage, showDialog } from '../../stores/layout.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
 import { Dialog } from '../../ui/dialog.tsx'
-import { Key } from '../../ui/key.tsx'
-import { RefusalNote } from '../../ui/refusal-note.tsx'
-import { MoveField, MoveFields } from './move-fields.tsx'
+import { MoveActs, MoveField, MoveFields } from './move-fields.tsx'
 import { moveLimit } from './moves.ts'
 import { useMove } from './use-move.ts'
 
@@ -58,15 +56,7 @@ export function ImportDialog() {
             ))}
           </select>
         </MoveField>
-        {move.refusal === null ? null : <RefusalNote refusal={move.refusal} />}
-        <div className="page-acts">
-          <button type="submit" className="btn btn-main" aria-disabled={move.busy}>
-            {move.busy ? 'Importing…' : 'Import'} <Key keys="Enter" />
-          </button>
-          <button type="button" className="btn" onClick={close}>
-            {move.busy ? 'Close; it goes on' : 'Cancel'} <Key keys="Escape" />
-          </button>
-        </div>
+        <MoveActs move={move} does="Import" doing="Importing…" onClose={close} />
       </form>
     </Dialog>
   )

@@ -1,5 +1,8 @@
 import type { ReactNode } from 'react'
+import type { Refusal } from '../../../src-shared/refusal.ts'
 import { bridge } from '../../sync/bridge.ts'
+import { Key } from '../../ui/key.tsx'
+import { RefusalNote } from '../../ui/refusal-note.tsx'
 import type { MoveDraft, WrongMove } from './moves.ts'
 
 /** A labelled field with what is wrong with it, or what it is for. */
@@ -30,6 +33,33 @@ export function MoveField({
         </p>
       )}
     </div>
+  )
+}
+
+/** What came of it, and the two buttons; `does` and `doing` name what the form is for. */
+export function MoveActs({
+  move: { busy, refusal },
+  does,
+  doing,
+  onClose,
+}: {
+  move: { busy: boolean; refusal: Refusal | null }
+  does: string
+  doing: string
+  onClose: () => void
+}) {
+  return (
+    <>
+      {refusal === null ? null : <RefusalNote refusal={refusal} />}
+      <div className="page-acts">
+        <button type="submit" className="btn btn-main" aria-disabled={busy}>
+          {busy ? doing : does} <Key keys="Enter" />
+        </button>
+        <button type="button" className="btn" onClick={onClose}>
+          {busy ? 'Close; it goes on' : 'Cancel'} <Key keys="Escape" />
+        </button>
+      </div>
+    </>
   )
 }
 
