@@ -49,7 +49,11 @@ export async function parkNow(client: BalletClient, id: string): Promise<Session
   await client.sessions.park({ ref: id })
   await waitForState(client, id, 'parked', { timeoutMs: 90_000 })
   await waitFor('the workspace to be gone', async () => !(await isThere(workspace ?? '')))
-  return client.sessions.show({ ref: id })
+  // The parking ends with the agent: what it records last is in the timeline by then.
+  return waitFor('the agent to be free', async () => {
+    const parked = await client.sessions.show({ ref: id })
+    return parked.agent === null && parked
+  })
 }
 
 /** A message brings it back: in the same conversation, once, with the work as it was. */
