@@ -100,6 +100,15 @@ export const Probe = z.discriminatedUnion('kind', [
     ...gitMarker,
   }),
   /**
+   * Keeps what the finish of a parked session replaces on the remote: until the finish is on record the remote may hold
+   * the one or the other. `keep` names what else is kept of the session. It may be done again.
+   */
+  z.object({
+    kind: z.literal('park.keep'),
+    ...{ ...unheld, ...commitMessage, ...keptWork },
+    keep: z.array(z.string()),
+  }),
+  /**
    * Commits and pushes the work of a parked session out of what is kept of it. It may be done again. `behind`: the
    * session pushed more since, up to `pushedCommit`.
    */
@@ -255,6 +264,16 @@ export const ProbeFinding = z.discriminatedUnion('kind', [
     kind: z.literal('workspace.push'),
     ...pushedCommit,
     gone: z.literal(true).optional(),
+  }),
+  /**
+   * `replaced`: null when the finish replaces nothing; else the commits of the parked work, unless another file holds
+   * them, and the agent's words for its snapshot from now on, which know of the commit that takes its place.
+   */
+  z.object({
+    kind: z.literal('park.keep'),
+    replaced: z
+      .object({ bundle: KeptFile.nullable(), snapshot: z.record(z.string(), z.unknown()) })
+      .nullable(),
   }),
   z.object({ kind: z.literal('park.finish'), ...pushedCommit }),
   /** The branch on the remote is at this commit now. */

@@ -45,6 +45,16 @@ export function withPushed(kept: Kept, commit: string): Kept {
   return { ...kept, commit, pushed: true, notPushed: null, snapshot }
 }
 
+/** The facts of a snapshot that another commit may have taken the place of on the remote, for Ballet to replace. */
+export function withReplacement(
+  snapshot: Record<string, unknown>,
+  pushed: readonly PushedCommit[],
+  commit: string,
+): Record<string, unknown> {
+  const others = pushed.filter((each) => each.commit !== commit)
+  return { ...snapshot, pushed: [...others, { commit, snapshot: true }] }
+}
+
 /** Where the files are that Core keeps of a session, and what opens them. */
 export type KeptPlace = {
   /** 32 bytes in base64. */

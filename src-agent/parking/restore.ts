@@ -331,7 +331,10 @@ async function makeRecord(
 ): Promise<WorkspaceRecord> {
   const { session, branch } = plan
   const archived = await readRecord(folder)
-  const others = (archived?.pushed ?? parked.pushed).filter((each) => each.commit !== parked.commit)
+  const known = archived?.pushed ?? []
+  // What is kept of it may know of more than the record in it.
+  const more = parked.pushed.filter(({ commit }) => !known.some((each) => each.commit === commit))
+  const others = [...more, ...known].filter(({ commit }) => commit !== parked.commit)
   const last = parked.commit === null ? [] : [{ commit: parked.commit, snapshot: true }]
   return { session, branch, base: parked.base, setup: 'open', pushed: [...others, ...last] }
 }

@@ -1,14 +1,18 @@
 import { mkdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
+import type { KeptFile } from '../../src-shared/parking.ts'
 import type { Git } from '../git/run.ts'
-import { withPushed, workOf } from '../parking/kept-work.ts'
-import { restoreWorkspace } from '../parking/restore.ts'
-import { commitAndPush } from '../workspace/finish.ts'
+import { KeepFiles, removeOtherFiles } from '../parking/keep-files.ts'
+import { keyOf, withPushed, withReplacement, workOf } from '../parking/kept-work.ts'
+import { bundleMissing } from '../parking/push.ts'
+import { type ParkedWork, restoreWorkspace } from '../parking/restore.ts'
+import { commitAndPush, commitWork } from '../workspace/finish.ts'
 import { removeTree, WORKSPACES_FOLDER } from '../workspace/folders.ts'
-import type { Report } from '../workspace/report.ts'
+import type { Report, WorkspacePlan } from '../workspace/report.ts'
 
-type Found = Extract<ProbeFinding, { kind: 'park.finish' }>
+type ProbeOf<Kind extends Probe['kind']> = Extract<Probe, { kind: Kind }>
+type FindingOf<Kind extends Probe['kind']> = Extract<ProbeFinding, { kind: Kind }>
 
 /** Where the branch was moved meanwhile, the push that follows tells what to do. */
 const silent: Report = { step: () => undefined, notice: () => undefined }
@@ -21,31 +25,93 @@ const silent: Report = { step: () => undefined, notice: () => undefined }
 export async function finishKeptWork(
   git: Git,
   dataDir: string,
-  probe: Extract<Probe, { kind: Found['kind'] }>,
+  probe: ProbeOf<'park.finish'>,
   signal: AbortSignal,
-): Promise<Found> {
-  const { kind, message, work: kept, key, keptDir, env: _, marker, behind, ...plan } = probe
-  const since = behind === true ? plan.pushedCommit : null
+): Promise<FindingOf<'park.finish'>> {
+  const { kind, message, work: kept, key, keptDir, behind, ticket } = probe
+  const since = behind === true ? probe.pushedCommit : null
   const work = since === null ? kept : withPushed(kept, since)
-  const notices: Found['notices'] = []
-  const parked = await workOf(work, { key, keptDir, ticket: plan.ticket })
+  const notices: FindingOf<'park.finish'>['notices'] = []
+  const parked = await workOf(work, { key, keptDir, ticket })
   if (parked === null) return { kind, commit: null, notices }
-  // What an earlier try left in it is nobody's: its git has ended.
-  const folder = join(dataDir, 'scratch', `finish-${marker.nonce}`)
-  await removeTree(folder)
-  await mkdir(folder, { recursive: true })
-  const own = {
-    ...{ ...plan, dataDir: folder },
-    workspaceDir: join(folder, WORKSPACES_FOLDER, basename(plan.workspaceDir)),
-  }
   const report: Report = {
     step: () => undefined,
     notice: (level, code, text) => notices.push({ level, code, text }),
   }
-  try {
-    await restoreWorkspace(git, own, parked, silent, signal)
+  return inFolderOfItsOwn(git, dataDir, { probe, parked }, signal, async (own) => {
     const commit = await commitAndPush(git, own, message, report, signal)
     return { kind, commit, notices }
+  })
+}
+
+/**
+ * Makes the commit that a finish pushes, and where that takes the place of the parked one on the remote, keeps the
+ * parked one here. Nothing is pushed. It may be done again. Rejects with `BalletError` as a finish does.
+ */
+export async function keepReplaced(
+  git: Git,
+  dataDir: string,
+  probe: ProbeOf<'park.keep'>,
+  signal: AbortSignal,
+): Promise<FindingOf<'park.keep'>> {
+  const { kind, message, work, key, keptDir, ticket } = probe
+  const parked = await workOf(work, { key, keptDir, ticket })
+  if (parked === null || work.snapshot === null) return { kind, replaced: null }
+  const { snapshot } = work
+  return inFolderOfItsOwn(git, dataDir, { probe, parked }, signal, async (own) => {
+    const { head } = await commitWork(git, own, message, silent, signal)
+    if (head === parked.commit) return { kind, replaced: null }
+    const bundle = await bundleOf(git, own, { probe, parked }, signal)
+    return { kind, replaced: { bundle, snapshot: withReplacement(snapshot, parked.pushed, head) } }
+  })
+}
+
+/** Of the parked commit; null where another kept file has it, or the remote besides the branch. */
+async function bundleOf(
+  git: Git,
+  own: WorkspacePlan,
+  { probe, parked }: { probe: ProbeOf<'park.keep'>; parked: ParkedWork },
+  signal: AbortSignal,
+): Promise<KeptFile | null> {
+  const { commit, archive, pushBundle } = parked
+  if (commit === null || archive !== null || pushBundle !== null) return null
+  const key = keyOf(probe)
+  const files = new KeepFiles(probe.keptDir, key, [])
+  await files.begin()
+  try {
+    // What an earlier try kept, and nobody heard of.
+    await removeOtherFiles(
+      probe.keptDir,
+      probe.keep.map((name) => ({ name })),
+    )
+    const target = { folder: files.staging, key }
+    await files.add('bundle', await bundleMissing(git, own, commit, target, signal))
+  } finally {
+    await files.end()
+  }
+  return files.files[0] ?? null
+}
+
+/** Restores the work there, and leaves nothing of it. */
+async function inFolderOfItsOwn<T>(
+  git: Git,
+  dataDir: string,
+  { probe, parked }: { probe: ProbeOf<'park.keep' | 'park.finish'>; parked: ParkedWork },
+  signal: AbortSignal,
+  work: (own: WorkspacePlan) => Promise<T>,
+): Promise<T> {
+  const { session, ticket, repo, baseBranch, branch, pushedCommit, mirrorDir, marker } = probe
+  const folder = join(dataDir, 'scratch', `finish-${marker.nonce}`)
+  const own: WorkspacePlan = {
+    ...{ session, ticket, repo, baseBranch, branch, pushedCommit, mirrorDir, dataDir: folder },
+    workspaceDir: join(folder, WORKSPACES_FOLDER, basename(probe.workspaceDir)),
+  }
+  // What an earlier try left in it is nobody's: its git has ended.
+  await removeTree(folder)
+  await mkdir(folder, { recursive: true })
+  try {
+    await restoreWorkspace(git, own, parked, silent, signal)
+    return await work(own)
   } finally {
     await removeTree(folder)
   }

@@ -16,7 +16,7 @@ import { type Log, scratchDirOf, sessionEnvironment } from '../session-loop/cont
 import { refusalOf } from '../workspace/failure.ts'
 import { removeTree, WORKSPACES_FOLDER } from '../workspace/folders.ts'
 import { removeIfPushed } from '../workspace/removal.ts'
-import { finishKeptWork } from './kept-finish.ts'
+import { finishKeptWork, keepReplaced } from './kept-finish.ts'
 import { pushKeptWork } from './kept-push.ts'
 import { probeRemote } from './remote.ts'
 import { probeRuntimes } from './runtimes.ts'
@@ -144,6 +144,8 @@ async function find(
       const removed = await removeIfPushed(await gitOf(probe), plan, probe.force, signal)
       return { kind: 'workspace.remove', removed }
     }
+    case 'park.keep':
+      return keepReplaced(await gitOf(probe), dataDir, probe, signal)
     case 'park.finish':
       return finishKeptWork(await gitOf(probe), dataDir, probe, signal)
     case 'workspace.push':
@@ -195,6 +197,7 @@ function subjectOf(probe: Probe): string {
     case 'workspace.push':
       return probe.workspaceDir
     case 'park.push':
+    case 'park.keep':
     case 'park.finish':
     case 'branch.remove':
       return probe.branch

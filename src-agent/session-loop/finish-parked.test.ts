@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Probe, SessionMarker } from '../../src-shared/agent-wire.ts'
@@ -37,19 +37,34 @@ async function parked(): Promise<ParkedWork> {
   return (await harness.untilItem('parked')).work
 }
 
-/** As Core asks for it. */
-async function finish(work: ParkedWork, changes: object = {}) {
+/** What Core says of it, whatever it asks for. */
+function unheld(work: ParkedWork) {
   const { dataDir: _, ...plan } = sample.plan({ pushedCommit: work.commit })
   const session = SessionMarker.shape.session.parse(plan.session)
-  const unheld = {
-    ...{ ...plan, session },
+  return {
+    ...{ ...plan, session, work, key: KEY, keptDir: scene.keptDir, message: 'Work\n' },
     ticket: 'SHOP-1' as Extract<Probe, { kind: 'park.finish' }>['ticket'],
     marker: { session, nonce: '0'.repeat(16) },
+    env: { GIT_AUTHOR_DATE: AT, GIT_COMMITTER_DATE: AT },
   }
-  const kept = { work, key: KEY, keptDir: scene.keptDir, ...changes }
-  const env = { GIT_AUTHOR_DATE: AT, GIT_COMMITTER_DATE: AT }
-  return ask({ kind: 'park.finish', ...unheld, ...kept, env, message: 'Work\n' })
 }
+
+const finish = (work: ParkedWork, changes: object = {}) =>
+  ask({ kind: 'park.finish', ...unheld(work), ...changes })
+
+/** What Core has on record of it from then on. */
+async function keep(work: ParkedWork): Promise<ParkedWork> {
+  const names = work.files.map(({ name }) => name)
+  const { finding, refusal } = await ask({ kind: 'park.keep', ...unheld(work), keep: names })
+  expect(refusal).toBeNull()
+  if (finding?.kind !== 'park.keep') throw new Error(`It found ${finding?.kind}.`)
+  const { replaced } = finding
+  if (replaced === null) return work
+  const files = replaced.bundle === null ? work.files : [...work.files, replaced.bundle]
+  return { ...work, files, snapshot: replaced.snapshot, pushed: false }
+}
+
+const tipOf = (branch: string) => sample.sh(sample.remote, 'rev-parse', branch)
 
 it('the work of a parked session is committed and pushed without its runtime, as the same commit each time', async () => {
   const work = await parked()
@@ -72,6 +87,54 @@ it('the work of a parked session is committed and pushed without its runtime, as
   const again = await finish(work)
   expect(again.refusal).toBeNull()
   expect(again.finding).toMatchObject({ commit: tip })
+})
+
+it('what a finish replaces on the remote is kept, and comes back there when the finish is not on record', async () => {
+  const before = await parked()
+  const { branch, mirrorDir } = sample.plan()
+  await writeFile(
+    join(scene.keptDir, 'bundle-0000000000000000.sealed'),
+    'of a try that nobody heard of',
+  )
+  const work = await keep(before)
+  expect((await readdir(scene.keptDir)).sort()).toEqual(work.files.map(({ name }) => name).sort())
+  expect(work.files.map(({ kind }) => kind)).toContain('bundle')
+  // Nothing is pushed by it, nothing else is left, and it may be done again.
+  expect(await tipOf(branch)).toBe(before.commit)
+  expect(await readdir(join(sample.dataDir, 'scratch'))).toEqual([])
+  expect(await keep(work)).toEqual(work)
+
+  const finished = await finish(work)
+  expect(finished).toMatchObject({ refusal: null, finding: { commit: await tipOf(branch) } })
+  expect(await tipOf(branch)).not.toBe(before.commit)
+  // Nothing has the parked commit any more but what is kept.
+  await rm(mirrorDir, { recursive: true })
+  await sample.sh(sample.remote, 'gc', '--quiet', '--prune=now')
+  const {
+    kind,
+    message: _,
+    ticket: __,
+    workspaceDir: ___,
+    session: ____,
+    ...push
+  } = {
+    ...unheld(work),
+    kind: 'park.push' as const,
+  }
+  expect(await ask({ kind, ...push })).toMatchObject({ finding: { commit: before.commit } })
+  expect(await tipOf(branch)).toBe(before.commit)
+})
+
+it('a finish that replaces nothing keeps nothing more', async () => {
+  const harness = await scene.open().ready()
+  const { workspaceDir } = sample.plan()
+  await writeFiles(workspaceDir, { 'done.txt': 'done\n' })
+  await sample.sh(workspaceDir, 'add', '.')
+  await sample.sh(workspaceDir, 'commit', '--quiet', '-m', 'Done')
+  await scene.converse('all that was said\n')
+  await harness.loop.park(scene.order())
+  const { work } = await harness.untilItem('parked')
+  expect(await keep(work)).toEqual(work)
 })
 
 it('a branch that somebody moved is left as it is', async () => {

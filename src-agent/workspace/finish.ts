@@ -23,6 +23,28 @@ export async function commitAndPush(
   report: Report,
   signal: AbortSignal,
 ): Promise<string | null> {
+  const { head, record } = await commitWork(git, plan, message, report, signal)
+  const isPushedBefore = record.pushed.length > 0 || plan.pushedCommit !== null
+  if (!isPushedBefore && !(await isAhead(git, plan, record))) {
+    report.notice(
+      'info',
+      'finish.nothing',
+      `There was nothing to push: every commit is already in ${plan.baseBranch}.`,
+    )
+    return null
+  }
+  await pushCommit(git, plan, { commit: head, snapshot: false }, signal)
+  return head
+}
+
+/** Commits what is uncommitted, and gives the commit that a finish pushes. Rejects as `commitAndPush` does. */
+export async function commitWork(
+  git: Git,
+  plan: WorkspacePlan,
+  message: string,
+  report: Report,
+  signal: AbortSignal,
+): Promise<{ head: string; record: WorkspaceRecord }> {
   const { workspaceDir: cwd } = plan
   await mustBeWhole(cwd)
   const record = await readRecord(cwd)
@@ -45,17 +67,7 @@ export async function commitAndPush(
   await commitAll(git, cwd, { message, report }, signal)
   const head = (await readHead(git, cwd)).commit
   if (head === null) throw notOurs(cwd)
-  const isPushedBefore = record.pushed.length > 0 || plan.pushedCommit !== null
-  if (!isPushedBefore && !(await isAhead(git, plan, record))) {
-    report.notice(
-      'info',
-      'finish.nothing',
-      `There was nothing to push: every commit is already in ${plan.baseBranch}.`,
-    )
-    return null
-  }
-  await pushCommit(git, plan, { commit: head, snapshot: false }, signal)
-  return head
+  return { head, record }
 }
 
 /** HEAD may be detached or on another branch, if it goes on from the session's branch. */

@@ -50,11 +50,11 @@ test('a parked session is finished from what is kept of it, without a runtime, a
   expect(await inState(core, ref, 'finished')).toMatchObject({ parked: null, workspace: null })
   // It is the same commit each time it is made.
   const dates = { GIT_AUTHOR_DATE: parked?.at, GIT_COMMITTER_DATE: parked?.at }
+  const message = expect.stringContaining(ticket.title)
+  const kept = { key: TEST_KEY, work: { files: [file] }, env: dates, message }
   expect(asked(core)).toMatchObject([
-    {
-      ...{ kind: 'park.finish', key: TEST_KEY, work: { files: [file] }, env: dates },
-      message: expect.stringContaining(ticket.title),
-    },
+    { kind: 'park.keep', ...kept, keep: [file.name] },
+    { kind: 'park.finish', ...kept },
   ])
   await until('the removal', () => !existsSync(path))
   expect((await client.tickets.show({ ref })).status).toBe('Done')
@@ -74,6 +74,44 @@ test('where that cannot be, it is parked as it was, and can be finished later', 
   core.launcher.answer = answerProbe
   await core.client.sessions.finish({ ref: ticket.key })
   await inState(core, ticket.key, 'finished')
+})
+
+test('what it replaces on the remote is kept here until it is on record, and goes back there otherwise', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await keptAway(core)
+  const bundle = {
+    ...{ kind: 'bundle' as const, name: 'bundle-1.sealed', bytes: 1 },
+    ...{ sha256: '0'.repeat(64), contentSha256: '1'.repeat(64) },
+  }
+  const snapshot = { version: 1, more: 'words' }
+  core.launcher.answer = (probe) => {
+    if (probe.kind === 'park.keep') return { kind: probe.kind, replaced: { bundle, snapshot } }
+    return probe.kind === 'park.finish' ? AWAY : answerProbe(probe)
+  }
+  await core.client.sessions.finish({ ref: ticket.key })
+  expect(await back(core, ticket.key)).toMatchObject({
+    ...{ reason: AWAY.message, parked: { pushed: false, notPushed: { code: 'finish.replaces' } } },
+  })
+  const work = { files: expect.arrayContaining([bundle]), snapshot, pushed: false }
+  expect(asked(core).at(-1)).toMatchObject({ kind: 'park.finish', work })
+  // Once more, with all that is known by now.
+  await core.client.sessions.finish({ ref: ticket.key })
+  await back(core, ticket.key)
+  expect(
+    asked(core)
+      .filter(({ kind }) => kind === 'park.keep')
+      .at(-1),
+  ).toMatchObject({ work })
+  await core.client.sessions.show({ ref: ticket.key })
+  for (let seconds = 0; seconds < 60; seconds += 5) {
+    core.clock.turn(5_000)
+    agent.heartbeat(null)
+    await settle(5)
+  }
+  await until('the push', () => asked(core).find(({ kind }) => kind === 'park.push'))
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    parked: { pushed: true, notPushed: null },
+  })
 })
 
 test('without the data key it says so, and nothing is tried', async () => {
@@ -96,7 +134,7 @@ test('a host that dies in it goes on at its next start', async () => {
   const { ticket } = await keptAway(first)
   first.launcher.answer = (probe) => (probe.kind === 'park.finish' ? undefined : answerProbe(probe))
   await first.client.sessions.finish({ ref: ticket.key })
-  await until('the finish', () => asked(first).length === 1)
+  await until('the finish', () => asked(first).some(({ kind }) => kind === 'park.finish'))
   const second = await first.restart()
   await inState(second, ticket.key, 'finished')
   expect(second.launcher.holders(ticket.key)).toEqual([])
@@ -120,7 +158,8 @@ test('it waits for the end of a push that runs', async () => {
   const finding = { kind: 'park.push' as const, commit: 'e'.repeat(40) }
   agent.say({ type: 'probe.found', id, finding, refusal: null })
   await inState(core, ticket.key, 'finished')
-  expect(asked(core).at(1)).toMatchObject({
-    ...{ kind: 'park.finish', pushedCommit: 'e'.repeat(40) },
-  })
+  for (const kind of ['park.keep', 'park.finish'] as const) {
+    const found = asked(core).find((probe) => probe.kind === kind)
+    expect(found, kind).toMatchObject({ pushedCommit: 'e'.repeat(40) })
+  }
 })

@@ -1,5 +1,6 @@
 import { type ProbeFinding, WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
 import type { Instant } from '../../src-shared/ids.ts'
+import type { KeptFile } from '../../src-shared/parking.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committed, Committer } from '../commit/committer.ts'
 import { storeDamage, usableFiles } from '../decide/damaged-files.ts'
@@ -10,7 +11,7 @@ import { Backoff } from '../fleet/backoff.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { PUSH_PROBE_MS, REMOVE_PROBE_MS, RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
-import type { ProjectRow, SessionRow } from '../storage/rows.ts'
+import type { KeptWork, ProjectRow, SessionRow } from '../storage/rows.ts'
 import type { Reaping } from './reaping.ts'
 import { loadFacts } from './session-facts.ts'
 import { pushMarker } from './unheld-markers.ts'
@@ -166,11 +167,25 @@ export class Finishing {
     if (parked === null) return accept({ commit: null, notices: [] })
     const key = await this.#key()
     if (!key.ok) return key
-    const work = { ...parked.work, files: usableFiles(parked) }
-    const kept = { work, keptDir: paths.kept(id), key: key.value }
-    const behind = parked.hasPushed === true ? { behind: true as const } : {}
     const dated = { env: { ...env, ...datesOf(parked.at) } }
-    const asked = { kind: 'park.finish' as const, ...plan, ...dated, ...kept, ...behind }
+    const place = { ...plan, ...dated, keptDir: paths.kept(id), key: key.value }
+    let work = { ...parked.work, files: usableFiles(parked) }
+    if (isKeptOnly(session)) {
+      const keep = parked.work.files.map(({ name }) => name)
+      const kept = await fleet.ask({ kind: 'park.keep', ...place, work, keep }, PUSH_PROBE_MS)
+      if (!kept.ok) return kept
+      const { replaced } = kept.value
+      if (replaced !== null) {
+        work = withReplaced(work, replaced)
+        await this.#change(id, (draft) => {
+          const { parked: now } = draft.session
+          if (now !== null)
+            draft.set({ parked: { ...now, work: withReplaced(now.work, replaced) } })
+        })
+      }
+    }
+    const behind = parked.hasPushed === true ? { behind: true as const } : {}
+    const asked = { kind: 'park.finish' as const, ...place, work, ...behind }
     const pushed = await fleet.ask(asked, PUSH_PROBE_MS)
     if (!pushed.ok || isKeptOnly(session)) return pushed
     const { commit, notices } = pushed.value
@@ -210,6 +225,20 @@ export class Finishing {
 /** So that the commit is the same one each time it is made, also where nobody knows whether it was pushed. */
 function datesOf(at: Instant): Record<string, string> {
   return { GIT_AUTHOR_DATE: at, GIT_COMMITTER_DATE: at }
+}
+
+/** Until the finish is on record, nobody knows which of the two the remote has. */
+function withReplaced(
+  work: KeptWork['work'],
+  { bundle, snapshot }: { bundle: KeptFile | null; snapshot: Record<string, unknown> },
+): KeptWork['work'] {
+  const files = bundle === null ? work.files : [...work.files, bundle]
+  const notPushed = {
+    code: 'finish.replaces',
+    message: 'A finish that was not completed may have replaced it on the remote.',
+    hint: 'All of it is kept here, and pushed again.',
+  }
+  return { ...work, files, snapshot, pushed: false, notPushed: work.notPushed ?? notPushed }
 }
 
 function finishedFromKept(workspace: string): Pushed['notices'][number] {

@@ -360,6 +360,8 @@ export const answerProbe: ProbeAnswer = (probe) => {
       return { kind: 'things.remove', refusals: probe.things.map(() => null) }
     case 'park.push':
       return { kind: 'park.push', commit: probe.work.commit ?? 'd'.repeat(40) }
+    case 'park.keep':
+      return { kind: 'park.keep', replaced: null }
     case 'workspace.push':
     case 'park.finish':
       return { kind: probe.kind, commit: 'd'.repeat(40), notices: [] }
