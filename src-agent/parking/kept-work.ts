@@ -9,8 +9,8 @@ import {
   type KeptFileKind,
 } from '../../src-shared/parking.ts'
 import { assertNever, BalletError } from '../../src-shared/refusal.ts'
+import { someOf } from '../../src-shared/some-of.ts'
 import { PushedCommit } from '../workspace/record.ts'
-import { someOf } from '../workspace/some-of.ts'
 import type { ParkedWork } from './restore.ts'
 import type { Snapshot } from './snapshot.ts'
 

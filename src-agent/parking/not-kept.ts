@@ -1,9 +1,9 @@
 import type { Dirent, Stats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { someOf } from '../../src-shared/some-of.ts'
 import type { Report } from '../workspace/report.ts'
 import { looksSecret } from '../workspace/set-aside.ts'
-import { someOf } from '../workspace/some-of.ts'
 import { absolutePath, comparePaths, nameOfPath, type PathBytes } from './path-bytes.ts'
 import type { Survey } from './survey.ts'
 

@@ -1,4 +1,5 @@
 import { BalletError } from '../../src-shared/refusal.ts'
+import { someOf } from '../../src-shared/some-of.ts'
 import { GIT_LIMITS, type Git } from '../git/run.ts'
 import { unlockedText } from '../git/stale-locks.ts'
 import { leftovers } from './leftovers.ts'
@@ -6,7 +7,6 @@ import { pushCommit } from './push.ts'
 import { readRecord, type WorkspaceRecord } from './record.ts'
 import type { Report, WorkspacePlan } from './report.ts'
 import { looksSecret } from './set-aside.ts'
-import { someOf } from './some-of.ts'
 import { commitOf, isAncestor, mustBeWhole, operationUnderWay, readHead } from './state.ts'
 
 const KEPT = 'The workspace is kept.'

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { copyFile, lstat, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
+import { someOf } from '../../src-shared/some-of.ts'
 import { withoutCredentials } from '../git/redact.ts'
 import { GIT_LIMITS, type Git, gitFailure } from '../git/run.ts'
 import { pushCommit } from './push.ts'
@@ -8,7 +9,6 @@ import { readRecord } from './record.ts'
 import type { Report, WorkspacePlan } from './report.ts'
 import { type AsideFile, selectAside } from './set-aside.ts'
 import { snapshotMessage } from './snapshot-mark.ts'
-import { someOf } from './some-of.ts'
 import { commitOf, isAncestor, mustBeWhole, readHead } from './state.ts'
 
 /**

@@ -46,7 +46,7 @@ test('work that is kept here alone is removed only when its branch is named', as
   expect(await client.tickets.list()).toEqual([])
 })
 
-test.each(['archive', 'refs'] as const)(
+test.each(['archive', 'refs', 'aside'] as const)(
   'work that no branch can hold is removed only when its branch is named: %s',
   async (kind) => {
     const core = await startTestCore({ agents: 1 })

@@ -2,6 +2,7 @@ import { CommandId, TicketId } from '../../src-shared/ids.ts'
 import { DeletedTicket, DeletionReport } from '../../src-shared/moving.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { RuntimeName } from '../../src-shared/runtimes.ts'
+import { someOf } from '../../src-shared/some-of.ts'
 import { receiptOf } from '../commit/committer.ts'
 import { changeOf } from '../decide/change.ts'
 import { withConversation } from '../decide/continue-with.ts'
@@ -153,7 +154,7 @@ async function checkWork(
   if (force) return accept(undefined)
   for (const { branch, parked, state } of sessions) {
     if (state === 'moved' || parked === null || !isKeptOnly({ parked })) continue
-    const { commit, pushed, files } = parked.work
+    const { commit, pushed, files, aside } = parked.work
     const force = `type the name of the branch to remove the work too: --force-branch ${branch}`
     if (commit !== null && !pushed) {
       return refuse(
@@ -167,6 +168,14 @@ async function checkWork(
         'ticket.not-pushed',
         `The branch ${branch} cannot hold all of the ticket's work: other branches, stashes or the whole workspace are kept here and nowhere else.`,
         `Resume the session and finish it, or ${force}`,
+      )
+    }
+    if (files.some(({ kind }) => kind === 'aside')) {
+      const names = someOf(aside.map(({ name }) => name))
+      return refuse(
+        'ticket.not-pushed',
+        `Files of the ticket's work that are not for the remote are kept here and nowhere else: ${names}.`,
+        `Resume the session to take them out of its workspace, or ${force}`,
       )
     }
   }

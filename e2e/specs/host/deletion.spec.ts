@@ -27,9 +27,9 @@ async function startShop(bench: Workbench, more: { setup?: string } = {}) {
   return { host, remote, client: host.client, cli: host.cli }
 }
 
-/** A session with work of every kind, parked. */
-async function startParked(client: BalletClient): Promise<Session> {
-  const { session } = await startWithWork(client, LARGE)
+/** A session with work of every kind, parked; `more` is a command that does more. */
+async function startParked(client: BalletClient, more = LARGE): Promise<Session> {
+  const { session } = await startWithWork(client, more)
   return parkNow(client, session.id)
 }
 
@@ -69,7 +69,19 @@ test('a deleted ticket leaves nothing, and the one beside it has lost nothing', 
   const files = await runtimeFilesOf(bench, session.conversation)
   expect(files).not.toEqual([])
 
-  const deleted = await bench.ballet('ticket', 'delete', session.ticket, '--data', bench.dataDir)
+  // What is not for the remote is nowhere else.
+  const refused = await cli('ticket', 'delete', session.ticket)
+  expect(refused).toMatchObject({
+    ...{
+      code: 1,
+      error: { code: 'ticket.not-pushed', hint: expect.stringContaining(session.branch) },
+    },
+  })
+  expect(refused.error?.message).toContain('.env')
+  const named = ['--force-branch', session.branch]
+  const deleted = await bench.ballet(
+    ...['ticket', 'delete', session.ticket, ...named, '--data', bench.dataDir],
+  )
   expect(deleted.code, deleted.stderr).toBe(0)
   expect(deleted.stdout).toContain(
     `${session.ticket} is deleted: 1 session with ${parked.lastSeq} events, `,
@@ -105,7 +117,7 @@ test('work that is nowhere else stays until somebody types the name of its branc
   bench,
 }) => {
   const { client, cli, remote } = await startShop(bench)
-  const pushed = await startParked(client)
+  const pushed = await startParked(client, 'rm .env')
   const { ticket, branch } = pushed
   const tip = (await remote.log(branch))[0]?.hash
   const refused = await cli('ticket', 'delete', ticket, '--remote-branch')
@@ -117,7 +129,7 @@ test('work that is nowhere else stays until somebody types the name of its branc
   })
   // Nothing is half done.
   expect(await client.sessions.show({ ref: ticket })).toEqual(pushed)
-  expect(await keptOf(bench, pushed)).toHaveLength(2)
+  expect(await keptOf(bench, pushed)).toHaveLength(1)
   expect((await remote.log(branch))[0]?.hash).toBe(tip)
 
   await remote.commit('taken-over', 'On it goes', { 'more.txt': 'more\n' }, branch)
