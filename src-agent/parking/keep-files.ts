@@ -79,6 +79,15 @@ export class KeepFiles {
   }
 }
 
+/** Removes what a parking that was cut left, whole or not. No other may be under way. */
+export async function removeCut(
+  keptDir: string,
+  files: readonly Pick<KeptFile, 'name'>[],
+): Promise<void> {
+  await rm(join(keptDir, STAGING), { recursive: true, force: true })
+  await removeOtherFiles(keptDir, files)
+}
+
 /** Removes what no parking of the session needs any more. */
 export async function removeOtherFiles(
   keptDir: string,

@@ -174,6 +174,7 @@ it('a parking that cannot be leaves no kept file, and one that was cut leaves no
   await writeFiles(keptDir, {
     'state-0123456789abcdef.sealed': 'named',
     'bundle-0123456789abcdef.sealed': 'of a parking that was cut',
+    '.part/state.sealed': 'half of one',
   })
   await scene.open({ kept: ['state-0123456789abcdef.sealed'] }).ready()
   expect(await readdir(keptDir)).toEqual(['state-0123456789abcdef.sealed'])

@@ -3,7 +3,7 @@ import type { ToAgent } from '../../src-shared/agent-wire.ts'
 import type { ParkedWork, ParkStep } from '../../src-shared/parking.ts'
 import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import { copyIntoMirror } from '../parking/copy-in-mirror.ts'
-import { KeepFiles, removeOtherFiles } from '../parking/keep-files.ts'
+import { KeepFiles, removeCut, removeOtherFiles } from '../parking/keep-files.ts'
 import { keyOf, snapshotFacts } from '../parking/kept-work.ts'
 import { type ParkPush, pushParked } from '../parking/push.ts'
 import { captureSessionState } from '../parking/session-state.ts'
@@ -291,7 +291,7 @@ export async function removeCutParking({ spec, dataDir }: LoopContext): Promise<
   const names = [...spec.kept, ...(spec.parked?.work.files.map(({ name }) => name) ?? [])]
   const keptDir = join(dataDir, 'kept', spec.session)
   const kept = names.map((name) => ({ name }))
-  await removeOtherFiles(keptDir, kept).catch(() => undefined)
+  await removeCut(keptDir, kept).catch(() => undefined)
 }
 
 function snapshotInWords(snapshot: Snapshot | null): string {
