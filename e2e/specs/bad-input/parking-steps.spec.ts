@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from '@playwright/test'
 import type { ParkStep, ResumeStep } from '../../../src-shared/parking.ts'
 import type { BalletClient } from '../../support/ballet-client.ts'
@@ -158,6 +160,11 @@ test('a disk that is full in any step of parking or resuming keeps the work, and
     await fillIn(step, lastSeq + 1)
     await expectSameWork(bench, client, before)
   }
+  // It was met: by steps that failed, or by the host, which says so when there is room again.
+  const failed = stepsIn(await timelineOf(client, id)).filter((each) => each.endsWith('failed'))
+  const log = await readFile(join(bench.dataDir, 'logs', 'host.log'), 'utf8')
+  const told = log.split('\n').filter((line) => /disk is full|ENOSPC|SQLITE_FULL/u.test(line))
+  expect(failed.length + told.length).toBeGreaterThan(0)
 })
 
 test('park and resume at the same moment from two places come to one of the two', async ({
