@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SessionMarker } from '../../src-shared/agent-wire.ts'
 import type { FoundThing, LeftoverKind } from '../../src-shared/moving.ts'
 import type { Environment } from '../git/environment.ts'
 import type { RuntimePlace } from '../runtimes/driver.ts'
@@ -22,6 +24,17 @@ export const THINGS = {
   mirror: new RegExp(`^(${ID})\\.git(\\.broken-[0-9a-f]{6})?$`),
   halfMirror: new RegExp(`^${ID}\\.git\\.new$`),
   lock: new RegExp(`^(${ID})\\.git\\.lock$`),
+}
+
+/**
+ * Of programs that look after a data folder and belong to no session: always the same, so that the next try ends what an
+ * agent that was killed left of the last.
+ */
+export function housekeepingMarker(dataDir: string): SessionMarker {
+  const digits = createHash('sha256').update(dataDir).digest('hex')
+  const parts = [digits.slice(0, 8), digits.slice(8, 12), `5${digits.slice(13, 16)}`]
+  const session = [...parts, `8${digits.slice(17, 20)}`, digits.slice(20, 32)].join('-')
+  return SessionMarker.parse({ session, nonce: digits.slice(32, 48) })
 }
 
 /**
@@ -120,10 +133,12 @@ async function findStates(
 
 /** Where runtimes keep what ran in the workspaces: where the environment says so, another place for each. */
 export function statePlaces(dataDir: string, envs: readonly Environment[]): RuntimePlace[] {
+  const marker = housekeepingMarker(dataDir)
   return envs.map((env) => ({
     cwd: join(dataDir, WORKSPACES_FOLDER),
     env: { ...env },
     executable: null,
+    marker,
     scratchDir: join(dataDir, 'scratch'),
   }))
 }

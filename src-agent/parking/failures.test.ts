@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { type Git, gitFailure } from '../git/run.ts'
+import { newMarker } from '../process-tree/testing/new-marker.ts'
 import { createClaudeCodeDriver } from '../runtimes/claude-code/index.ts'
 import { slugOf } from '../runtimes/claude-code/transcript.ts'
 import { removeWorkspace } from '../workspace/folders.ts'
@@ -215,7 +216,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     const config = join(folder, 'config')
     const place = {
       ...{ cwd: scene.work, env: { CLAUDE_CONFIG_DIR: config } },
-      ...{ executable: null, scratchDir: join(folder, 'scratch') },
+      ...{ executable: null, scratchDir: join(folder, 'scratch'), marker: newMarker() },
     }
     const project = join(config, 'projects', slugOf(scene.work))
     await mkdir(project, { recursive: true })

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newMarker } from '../process-tree/testing/new-marker.ts'
 import { createClaudeCodeDriver } from '../runtimes/claude-code/index.ts'
 import { slugOf } from '../runtimes/claude-code/transcript.ts'
 import { captureSessionState, restoreSessionState } from './session-state.ts'
@@ -35,7 +36,10 @@ const planIn = async (machine: string) => {
   const env = { CLAUDE_CONFIG_DIR: join(root, machine, 'config') }
   return {
     ...{ conversation: CONVERSATION, key },
-    place: { cwd, env, executable: null, scratchDir: join(root, machine, 'driver') },
+    place: {
+      ...{ cwd, env, executable: null, marker: newMarker() },
+      scratchDir: join(root, machine, 'driver'),
+    },
     ...{ file: join(root, 'state.sealed'), scratch: join(root, machine, 'scratch') },
   }
 }

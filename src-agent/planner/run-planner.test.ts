@@ -1,11 +1,12 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { access, mkdir, readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Probe, ProbeFinding, SessionMarker } from '../../src-shared/agent-wire.ts'
+import { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
 import { systemClock } from '../port/clock.ts'
 import { runProbe } from '../probes/probe.ts'
 import { processesWith, spawnMarked } from '../process-tree/index.ts'
+import { newMarker } from '../process-tree/testing/new-marker.ts'
 import type { ReadOnlyRun } from '../runtimes/driver.ts'
 import { until } from '../session-loop/loop-harness.ts'
 import { RecordingDriver } from '../session-loop/recording-driver.ts'
@@ -16,16 +17,14 @@ let sample: Sample
 let driver: RecordingDriver
 let leave: AbortController
 const running = new Set<Promise<unknown>>()
-const marker = () =>
-  SessionMarker.parse({ session: randomUUID(), nonce: randomBytes(8).toString('hex') })
-let mark: ReturnType<typeof marker>
+let mark: ReturnType<typeof newMarker>
 let folder: string
 
 beforeEach(async () => {
   sample = await makeSample()
   driver = new RecordingDriver()
   leave = new AbortController()
-  mark = marker()
+  mark = newMarker()
   folder = join(sample.dataDir, 'scratch', mark.nonce)
   await sample.commit('main', {
     'docs/db.md': 'Orders go to\n  PostgreSQL.\n',
@@ -243,7 +242,7 @@ describe('a planner', () => {
       result: { undecided: expect.stringContaining('None of the sources') },
       costUsd: 0,
     })
-    mark = marker()
+    mark = newMarker()
     folder = join(sample.dataDir, 'scratch', mark.nonce)
     const nowhere = { mirrorDir: join(sample.dataDir, 'mirrors/none.git'), workspaceDir: '/none' }
     expect((await plan(nowhere)).finding).toMatchObject({
@@ -278,7 +277,7 @@ describe('a planner that goes wrong', () => {
     }
     expect((await plan()).refusal?.message).toContain('The model is on holiday.')
     driver.report = { problem: { code: 'runtime.not-found', message: 'There is none.' } }
-    mark = marker()
+    mark = newMarker()
     folder = join(sample.dataDir, 'scratch', mark.nonce)
     expect((await plan()).refusal).toMatchObject({ code: 'runtime.not-found' })
     expect(await leftovers()).toEqual(NOTHING)

@@ -1,10 +1,12 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { access, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Probe, SessionMarker } from '../../src-shared/agent-wire.ts'
+import { Probe } from '../../src-shared/agent-wire.ts'
+import { housekeepingMarker } from '../housekeeping/find-things.ts'
 import { systemClock } from '../port/clock.ts'
 import { processesWith, spawnMarked } from '../process-tree/index.ts'
+import { newMarker } from '../process-tree/testing/new-marker.ts'
 import type { Driver } from '../runtimes/driver.ts'
 import { scratchDirOf } from '../session-loop/context.ts'
 import { RecordingDriver } from '../session-loop/recording-driver.ts'
@@ -150,9 +152,7 @@ it('the probe of runtimes tells for each project how it stands with what it runs
 
 it('the probe that reaps ends what carries a marker and removes its scratch folder, and nothing else', async () => {
   sample = await makeSample()
-  const makeMarker = () =>
-    SessionMarker.parse({ session: randomUUID(), nonce: randomBytes(8).toString('hex') })
-  const [mine, other] = [makeMarker(), makeMarker()]
+  const [mine, other] = [newMarker(), newMarker()]
   const env = { PATH: process.env.PATH ?? '' }
   for (const marker of [mine, other]) {
     await spawnMarked('sleep', ['300'], { cwd: sample.folder, env, marker })
@@ -164,6 +164,22 @@ it('the probe that reaps ends what carries a marker and removes its scratch fold
   expect(await processesWith([other])).toHaveLength(1)
   expect(await readdir(join(sample.dataDir, 'scratch'))).toEqual([other.nonce])
   await probe({ kind: 'reap', markers: [other] })
+})
+
+it('looking after the data folder begins by ending what the last try left running', async () => {
+  sample = await makeSample()
+  const env = { PATH: process.env.PATH ?? '' }
+  const [own, other] = [sample.dataDir, join(sample.folder, 'other')].map(housekeepingMarker)
+  if (own === undefined || other === undefined) throw new Error('There is no marker.')
+  for (const kind of ['things.find', 'things.remove'] as const) {
+    for (const marker of [own, other]) {
+      await spawnMarked('sleep', ['300'], { cwd: sample.folder, env, marker })
+    }
+    await probe({ kind, envs: [], ...(kind === 'things.remove' ? { things: [] } : {}) })
+    expect(await processesWith([own]), kind).toEqual([])
+    expect(await processesWith([other]), kind).toHaveLength(1)
+    await probe({ kind: 'reap', markers: [other] })
+  }
 })
 
 it('the probe that removes a workspace does so only when everything is pushed, or told to', async () => {

@@ -3,7 +3,7 @@ import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
 import { assertNever, BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import type { Environment } from '../git/environment.ts'
 import { createGit } from '../git/run.ts'
-import { findThings } from '../housekeeping/find-things.ts'
+import { findThings, housekeepingMarker } from '../housekeeping/find-things.ts'
 import { removeBranch } from '../housekeeping/remove-branch.ts'
 import { removeThings } from '../housekeeping/remove-things.ts'
 import { packSession } from '../moving/pack-session.ts'
@@ -87,6 +87,11 @@ async function removeStates(
   return files
 }
 
+/** Core asks for one at a time. */
+async function endLastHousekeeping(dataDir: string): Promise<void> {
+  await endTree([housekeepingMarker(dataDir)], { limitMs: END_STATE_MS })
+}
+
 function remember(work: Promise<unknown>, running: Set<Promise<unknown>>): void {
   const settled = work
     .catch(() => undefined)
@@ -161,6 +166,7 @@ async function find(
     case 'state.remove':
       return { kind: 'state.remove', files: await removeStates(options, probe) }
     case 'things.find':
+      await endLastHousekeeping(dataDir)
       return {
         kind: 'things.find',
         things: await findThings(dataDir, {
@@ -169,6 +175,7 @@ async function find(
         }),
       }
     case 'things.remove': {
+      await endLastHousekeeping(dataDir)
       const refusals = await removeThings(probe.things, {
         ...{ dataDir, git, drivers, signal, ...(log === undefined ? {} : { log }) },
         envs: envsOf(probe),

@@ -1,11 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SessionMarker } from '../../src-shared/agent-wire.ts'
 import {
   endProcesses,
   endTree,
@@ -17,9 +15,7 @@ import {
   spawnMarked,
   UsageMeter,
 } from './index.ts'
-
-const newMarker = (): Marker =>
-  SessionMarker.parse({ session: randomUUID(), nonce: randomBytes(8).toString('hex') })
+import { newMarker } from './testing/new-marker.ts'
 
 const env = { PATH: process.env.PATH ?? '/usr/bin:/bin' }
 

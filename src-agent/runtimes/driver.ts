@@ -173,7 +173,7 @@ export type RuntimePlace = Pick<DriverSpec, 'cwd' | 'env'> & {
   /** A folder for files on the way, of this work alone; the caller removes it. */
   scratchDir: string
   /** Of the session that it is for: what is started carries it, and is found by it when the agent dies. */
-  marker?: DriverSpec['marker']
+  marker: DriverSpec['marker']
   /** Told in words what a removal had to leave, and why. */
   onLeft?: (what: string) => void
 }

@@ -9,6 +9,7 @@ import type { CallContext } from './context.ts'
 /** The calls that look after the data folder. */
 export function housekeepingCalls(context: CallContext): Pick<Calls['host'], 'exportKey' | 'gc'> {
   const { ports } = context
+  let last: Promise<unknown> = Promise.resolve()
   return {
     exportKey: async () => {
       try {
@@ -18,7 +19,12 @@ export function housekeepingCalls(context: CallContext): Pick<Calls['host'], 'ex
         throw error
       }
     },
-    gc: ({ remove }) => collect(context, remove),
+    // One at a time: each begins by ending what the one before it left.
+    gc: ({ remove }) => {
+      const next = last.then(() => collect(context, remove))
+      last = next.catch(() => undefined)
+      return next
+    },
   }
 }
 

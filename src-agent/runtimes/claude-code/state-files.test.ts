@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { newMarker } from '../../process-tree/testing/new-marker.ts'
 import { captureState } from './state-files.ts'
 import { slugOf } from './transcript.ts'
 
@@ -19,7 +20,8 @@ it('finds a conversation also when the folder that it ran in is gone', async () 
   const path = join(beside, `${CONVERSATION}.jsonl`)
   await writeFile(path, '{}\n')
   const env = { CLAUDE_CONFIG_DIR: folder, HOME: folder }
-  const place = { cwd, env, executable: null, scratchDir: join(folder, 'scratch') }
+  const scratchDir = join(folder, 'scratch')
+  const place = { cwd, env, executable: null, scratchDir, marker: newMarker() }
   expect(await captureState(CONVERSATION, place)).toEqual([{ path, name: `${CONVERSATION}.jsonl` }])
   await rm(path)
   await expect(captureState(CONVERSATION, place)).rejects.toMatchObject({

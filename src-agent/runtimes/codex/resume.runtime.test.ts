@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { endTree } from '../../process-tree/index.ts'
+import { newMarker } from '../../process-tree/testing/new-marker.ts'
 import {
   deliveryOf,
   type Scene,
@@ -32,8 +33,9 @@ afterEach(async () => {
   await scene.close()
 })
 
-function placeOf(spec: Pick<DriverSpec, 'cwd' | 'env'>): RuntimePlace {
-  return { cwd: spec.cwd, env: spec.env, executable: null, scratchDir: join(scene.root, 'state') }
+function placeOf({ cwd, env }: Pick<DriverSpec, 'cwd' | 'env'>): RuntimePlace {
+  const marker = newMarker()
+  return { cwd, env, marker, executable: null, scratchDir: join(scene.root, 'state') }
 }
 
 /** Another machine: another workspace, another configuration, nothing of the first. */

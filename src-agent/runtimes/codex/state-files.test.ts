@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { newMarker } from '../../process-tree/testing/new-marker.ts'
 import { removeState } from './state-files.ts'
 
 const ID = '01a22a69-d8ec-76e6-bc1f-ea9e49d3cf65'
@@ -22,7 +23,7 @@ async function removedWith(does: string): Promise<string[]> {
   await writeFile(executable, `#!/bin/sh\n${does}\n`, { mode: 0o755 })
   const left: string[] = []
   const env = { PATH: '/usr/bin:/bin', CODEX_HOME: join(root, 'home') }
-  const place = { cwd: join(root, 'work'), env, executable, scratchDir: root }
+  const place = { cwd: join(root, 'work'), env, executable, scratchDir: root, marker: newMarker() }
   expect(await removeState(ID, { ...place, onLeft: (what) => left.push(what) })).toBe(1)
   expect(await readdir(records)).toEqual([])
   return left

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { newMarker } from '../../process-tree/testing/new-marker.ts'
 import { findOpencode } from './find.ts'
 import { captureState } from './state-files.ts'
 
@@ -59,6 +60,6 @@ describe('looking for opencode', () => {
 })
 
 it('takes no id of another runtime for one of its own', async () => {
-  const place = { cwd: '/', env: {}, executable: null, scratchDir: tmpdir() }
+  const place = { cwd: '/', env: {}, executable: null, scratchDir: tmpdir(), marker: newMarker() }
   await expect(captureState('../../etc', place)).rejects.toMatchObject({ code: 'state.corrupt' })
 })

@@ -1,6 +1,7 @@
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { newMarker } from '../../process-tree/testing/new-marker.ts'
 import {
   deliveryOf,
   type Scene,
@@ -94,6 +95,7 @@ describe('a conversation of the real opencode that moves', () => {
 
     const place = (spec: DriverSpec, name: string): RuntimePlace => ({
       ...{ cwd: spec.cwd, env: spec.env, executable: spec.executable },
+      marker: newMarker(),
       scratchDir: join(scene.root, name),
     })
     const captured = await state.capture(conversation, place(spec, 'capture'))

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { newMarker } from '../../process-tree/testing/new-marker.ts'
 import type { Scene } from '../claude-code/testing/real-runtime.ts'
 import type { DriverSpec, RuntimePlace } from '../driver.ts'
 import { createOpencodeDriver } from './index.ts'
@@ -28,7 +29,7 @@ it('leaves what it has as it was stored for the same folder, and takes it in ane
   await writeFile(executable, script, { mode: 0o755 })
   const asked = async () => (await readFile(calls, 'utf8')).trim().split('\n')
   const place: RuntimePlace = {
-    ...{ cwd: spec.cwd, env: spec.env, executable },
+    ...{ cwd: spec.cwd, env: spec.env, executable, marker: newMarker() },
     scratchDir: join(scene.root, 'scratch of the move'),
   }
   const captured = (await state?.capture(conversation, place)) ?? []

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SessionMarker } from '../../../src-shared/agent-wire.ts'
 import { endTree, processesWith } from '../../process-tree/index.ts'
+import { newMarker } from '../../process-tree/testing/new-marker.ts'
 import type { RuntimePlace } from '../driver.ts'
 import { databaseFile } from './places.ts'
 import { captureState, removeState, restoreState } from './state-files.ts'
@@ -21,7 +22,8 @@ describe('moving a conversation of opencode', () => {
   beforeEach(async () => {
     root = await realpath(await mkdtemp(join(tmpdir(), 'ballet-opencode-')))
     const env = { PATH: process.env.PATH ?? '', HOME: root }
-    place = { cwd: root, env, executable: FAKE, scratchDir: join(root, 'scratch') }
+    const scratchDir = join(root, 'scratch')
+    place = { cwd: root, env, executable: FAKE, scratchDir, marker: newMarker() }
   })
   afterEach(() => rm(root, { recursive: true, force: true }))
 

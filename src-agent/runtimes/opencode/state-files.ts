@@ -1,8 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { z } from 'zod'
-import { SessionMarker } from '../../../src-shared/agent-wire.ts'
 import { BalletError } from '../../../src-shared/refusal.ts'
 import { endTree, MARK_VARIABLE, markOf } from '../../process-tree/index.ts'
 import type { KeptConversation, RuntimePlace, StateFile } from '../driver.ts'
@@ -101,7 +99,7 @@ export async function restoreState(
   await inScratch(place, async (scratchDir) => {
     const env = {
       ...launchEnvironment(await bareEnvironment(place.env, scratchDir)),
-      ...(place.marker === undefined ? {} : { [MARK_VARIABLE]: markOf(place.marker) }),
+      [MARK_VARIABLE]: markOf(place.marker),
     }
     for (const { path } of inOrder) {
       const options = { cwd: place.cwd, env, limitMs: IMPORT_LIMIT_MS }
@@ -209,9 +207,7 @@ async function withServer<T>(
   place: RuntimePlace,
   work: (api: ConversationApi) => Promise<T>,
 ): Promise<T> {
-  const marker =
-    place.marker ??
-    SessionMarker.parse({ session: randomUUID(), nonce: randomBytes(8).toString('hex') })
+  const { marker } = place
   return inScratch(place, async (scratchDir) => {
     try {
       const env = await bareEnvironment(place.env, scratchDir)

@@ -1,13 +1,14 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { z } from 'zod'
-import { type Delivery, SessionMarker } from '../../../../src-shared/agent-wire.ts'
+import type { Delivery } from '../../../../src-shared/agent-wire.ts'
 import { DeliveryId, InputId } from '../../../../src-shared/ids.ts'
 import { endTree, processesWith } from '../../../process-tree/index.ts'
+import { newMarker } from '../../../process-tree/testing/new-marker.ts'
 import type { DriverSignal, DriverSpec, ResumeFacts } from '../../driver.ts'
 import { tell } from './replay.ts'
 
@@ -82,10 +83,7 @@ export class Scene {
         ANTHROPIC_BASE_URL: url,
         ANTHROPIC_API_KEY: 'scripted-key-4711',
       },
-      marker: SessionMarker.parse({
-        session: randomUUID(),
-        nonce: randomBytes(8).toString('hex'),
-      }),
+      marker: newMarker(),
       permission: 'full',
       grants: [],
       prompt: 'You work for Ballet.',
