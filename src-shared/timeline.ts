@@ -96,6 +96,8 @@ export const agentEventBodies = [
     /** What went wrong and what to do, for `failed`, `limit` and `killed`. */
     detail: z.string().optional(),
     hint: z.string().optional(),
+    /** Of an interrupted one: the runtime did not end it in order, and may not have recorded what it began with. */
+    cut: z.literal(true).optional(),
   }),
   z.object({ kind: kind('assistant.text'), ...textBlock }),
   z.object({ kind: kind('assistant.thinking'), ...textBlock }),

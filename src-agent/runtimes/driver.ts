@@ -102,6 +102,8 @@ export type DriverSignal =
       costUsd: number
       detail?: string
       hint?: string
+      /** Of an interrupted one: the runtime did not end it in order, so that nobody knows what it recorded. */
+      cut?: true
     }
   /** Nothing comes after this. `expected` is true when `stop` was called. */
   | { type: 'exited'; at: Instant; expected: boolean; detail: string; hint?: string }

@@ -13,6 +13,7 @@ import type {
 import { refusalOf } from '../workspace/failure.ts'
 import { asStep, driverSpecOf, type LoopContext, timed } from './context.ts'
 import { Deliveries } from './deliveries.ts'
+import { lostDelivery } from './lost-delivery.ts'
 import { isWorkspaceThere } from './missing-workspace.ts'
 import { RUNTIME_LIMITS, RuntimeKeeper } from './runtime-keeper.ts'
 import { TurnBook } from './turn-book.ts'
@@ -59,6 +60,8 @@ export class Conversation {
   #cancelTurnLimit = () => {}
   #cancelInterruptLimit = () => {}
   #lastEnd: TurnEndReason | null = null
+  /** A person interrupted the last turn, and the runtime did not end it in order. */
+  #wasInterrupted = false
   #turnEnded: (() => void)[] = []
 
   constructor(options: ConversationOptions) {
@@ -165,17 +168,11 @@ export class Conversation {
       this.turns.deliver(id, context.clock.now(), fate === 'joined')
     }
     this.turns.recover(recovery.signals)
-    for (const { id } of open) {
-      if (this.turns.isDelivered(id)) continue
-      // A conversation that never began holds nothing.
-      const isNever = facts === null || recovery.fates.get(id) === 'never'
-      this.#giveBack(
-        id,
-        isNever ? 'never' : 'unknown',
-        isNever
-          ? 'The runtime ended before it had the message.'
-          : 'The runtime ended before it said whether it had the message.',
-      )
+    const wasInterrupted = this.#wasInterrupted
+    for (const each of open) {
+      if (this.turns.isDelivered(each.id)) continue
+      const { fate, reason } = lostDelivery(each, { recovery, facts, wasInterrupted })
+      this.#giveBack(each.id, fate, reason)
     }
   }
 
@@ -347,7 +344,10 @@ export class Conversation {
     }
     if (signal.type === 'turn.ended') {
       this.#quieten()
-      this.#lastEnd = signal.reason
+      this.#wasInterrupted = signal.cut === true
+      this.#lastEnd = signal.cut === true ? 'killed' : signal.reason
+      // One that is gone takes nothing, and what it had need not be recorded.
+      if (this.#lastEnd === 'killed') return
       if (this.#deliveries.expectsTurn) this.#limitTurnStart()
       if (this.#isUp) this.pump()
     }
@@ -385,6 +385,7 @@ export class Conversation {
   #settle({ detail, hint }: RuntimeLoss): void {
     this.#options.onRuntime()
     const reason = this.#interrupt === 'sent' ? 'interrupted' : 'killed'
+    if (this.turns.isRunning) this.#wasInterrupted = reason === 'interrupted'
     this.turns.settle({ reason, detail, ...(hint === undefined ? {} : { hint }) })
     this.#lastEnd = null
     this.#quieten()

@@ -132,8 +132,12 @@ export class RecordingDriver implements Driver {
     this.#hear({ type: 'live', offset, block: { block, kind: 'assistant.text', text } })
   }
 
-  end(reason: 'completed' | 'interrupted' | 'failed' | 'killed' = 'completed'): void {
+  end(
+    reason: 'completed' | 'interrupted' | 'failed' | 'killed' = 'completed',
+    more: { cut?: true } = {},
+  ): void {
     this.#hear({
+      ...more,
       type: 'turn.ended',
       at: now(),
       reason,

@@ -316,6 +316,35 @@ describe('a runtime that ends by itself', () => {
     },
   )
 
+  it.each(['delivered', 'never', 'unknown'] as const)(
+    'in a turn that a person interrupted, the message that began it is not begun again by itself: %s',
+    async (fate) => {
+      const harness = await open().ready()
+      const delivery = makeDelivery('not this')
+      harness.loop.deliver(delivery)
+      await harness.untilAsked('send not this')
+      harness.driver.begin(delivery.id)
+      harness.driver.obeysInterrupts = false
+      harness.loop.interrupt()
+      // What waits behind it must not be taken for the word that the runtime has it.
+      const next = makeDelivery('next')
+      harness.loop.deliver(next)
+      harness.driver.launches = [{ signals: [], fate }]
+      harness.driver.end('interrupted', { cut: true })
+      harness.driver.die()
+      await harness.untilAsked('send next')
+      const told = harness.items.filter(({ type }) => /delivered$/.test(type))
+      const isKept = fate === 'delivered'
+      expect(told).toMatchObject([
+        isKept
+          ? { type: 'delivered', delivery: delivery.id }
+          : { type: 'undelivered', delivery: delivery.id, fate: 'unknown' },
+      ])
+      expect(harness.driver.facts[0]).toMatchObject({ turnCut: true })
+      await harness.loop.release()
+    },
+  )
+
   it('takes a message again that certainly was not handed over', async () => {
     const harness = await open().ready()
     const delivery = makeDelivery('hm')

@@ -154,6 +154,7 @@ export class TurnBook {
       kind: 'turn.ended',
       turn: this.#turn,
       ...cut,
+      ...(cut.reason === 'interrupted' ? { cut: true as const } : {}),
       durationMs: this.#startedAt === 0 ? 0 : Math.max(0, Date.parse(at) - this.#startedAt),
       usage: NO_USAGE,
       costUsd: 0,

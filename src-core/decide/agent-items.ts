@@ -247,14 +247,15 @@ class ItemFold {
     })
     if (!this.#current) return
     // A runtime that ended a turn in order has recorded what began it, also where it does not say so.
-    if (running !== null && event.reason !== 'killed') {
+    const isCut = event.reason === 'killed' || event.cut === true
+    if (running !== null && !isCut) {
       this.#delivered((input) => running.inputs.includes(input.id))
     }
     endTurnOfRequests(draft, event.reason)
     draft.set({
       turnStartedAt: null,
       ...(session.pending === 'interrupt' ? { pending: null } : {}),
-      ...(event.reason === 'killed' ? { turnCut: true } : {}),
+      ...(isCut ? { turnCut: true } : {}),
     })
     if (session.state === 'parking' && event.reason !== 'completed' && wakesUp(session.saga)) {
       draft.set({ wakes: true })

@@ -7,6 +7,7 @@ import {
   inState,
   parked,
   starting,
+  stored,
   timeline,
   waiting,
   working,
@@ -84,6 +85,33 @@ test('the id of a message is taken: another text under it is refused instead of 
   }
   expect((await sessions.show({ ref: ticket.key })).state).toBe('working')
   expect((await sessions.inputs({ ref: ticket.key })).map(({ text }) => text)).not.toContain('two')
+})
+
+test('of an interrupted turn that its runtime did not end, nobody knows whether it had the message', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  const ref = ticket.key
+  await core.client.sessions.send({ ref, text: 'Begin this.' })
+  const [, delivery] = await deliveries(agent, 2)
+  if (delivery === undefined) throw new Error('It was not delivered.')
+  const { id, inputs } = delivery
+  await stored(agent, () => agent.event({ kind: 'turn.started', turn: 2, inputs }))
+  await core.client.sessions.interrupt({ ref })
+  await stored(agent, () => agent.endTurn(2, 'interrupted', { cut: true }))
+  const stateOf = async () => {
+    const all = await core.storage.rows({ table: 'input' })
+    return all.find((row) => row.text === 'Begin this.')?.state
+  }
+  expect(await stateOf()).toBe('sent')
+  expect(await core.client.sessions.show({ ref })).toMatchObject({
+    state: 'waiting',
+    reason: 'interrupted',
+  })
+  const reason = 'Nobody knows.'
+  await stored(agent, () =>
+    agent.item({ type: 'undelivered', delivery: id, fate: 'unknown', reason }),
+  )
+  expect(await stateOf()).toBe('unknown')
 })
 
 test('an interrupt ends the turn; what was queued and its own text come next, in order', async () => {

@@ -200,8 +200,10 @@ export class FakeAgent {
   endTurn(
     turn: number,
     reason: 'completed' | 'interrupted' | 'failed' | 'limit' | 'killed' = 'completed',
+    more: { cut?: true } = {},
   ): void {
     this.event({
+      ...more,
       kind: 'turn.ended',
       turn,
       reason,

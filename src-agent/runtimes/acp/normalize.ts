@@ -5,11 +5,11 @@ import { cutText } from '../cut-text.ts'
 import type { DriverEvent, DriverSignal } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
 import { NO_USAGE } from '../no-usage.ts'
+import { endByDeath, type TurnEnd } from '../turn-end.ts'
 import { type Call, CallBook, signal } from './call-book.ts'
 import { todoOf } from './call-facts.ts'
 import { LiveText, type TextKind } from './live-text.ts'
 import type { Strange } from './message-stream.ts'
-import type { TurnEnd } from './turn-end.ts'
 import { contentText, readUpdate, type ToolCallUpdate, type Update } from './updates.ts'
 
 /** So many things of one agent that cannot be read are told. */
@@ -192,8 +192,8 @@ export class Normalizer {
 
   /** The agent is gone: settles what is open, and ends the running turn. */
   died(detail: string, hint: string, at: Instant): DriverSignal[] {
-    const reason = this.isInterrupting ? 'interrupted' : 'killed'
-    return this.ended(reason === 'killed' ? { reason, detail, hint } : { reason }, at)
+    const interrupting = this.isInterrupting
+    return this.ended(endByDeath({ ended: null, interrupting }, { detail, hint }), at)
   }
 
   /** What is no message that Ballet can use: told, each unknown kind once, and not without end. */

@@ -7,6 +7,7 @@ import { endTree, type Marker, processesWith } from '../../process-tree/index.ts
 import { cutText } from '../cut-text.ts'
 import type { DriverSignal, RequestAnswer, RuntimeSession } from '../driver.ts'
 import { notWritten } from '../failures.ts'
+import type { TurnEnd } from '../turn-end.ts'
 import type { TurnTools } from '../turn-tools.ts'
 import { callTitle, toolKindOf } from './call-facts.ts'
 import { type AgentConnection, agentErrorOf } from './connection.ts'
@@ -16,7 +17,7 @@ import type { Strange } from './message-stream.ts'
 import type { Normalizer } from './normalize.ts'
 import type { PermissionRequests, Prompt } from './permission-requests.ts'
 import type { Terminals } from './terminals.ts'
-import { type TurnEnd, turnEndOf, turnFailureOf } from './turn-end.ts'
+import { turnEndOf, turnFailureOf } from './turn-end.ts'
 import { ToolCallUpdate } from './updates.ts'
 
 export type SessionOptions = {

@@ -1,8 +1,6 @@
 import { z } from 'zod'
-import type { TurnEndReason } from '../../../src-shared/timeline.ts'
+import type { TurnEnd } from '../turn-end.ts'
 import type { AgentError } from './connection.ts'
-
-export type TurnEnd = { reason: TurnEndReason; detail?: string; hint?: string }
 
 /** Of JSON-RPC errors: the agent wants a login first. */
 export const AUTH_REQUIRED = -32_000

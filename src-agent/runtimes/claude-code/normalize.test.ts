@@ -52,7 +52,9 @@ describe('the beginning of a turn', () => {
     normalizer.handedOver.expect(delivery)
     normalizer.interrupting()
     run([start], normalizer)
-    expect(tell(normalizer.died(at(200), 'killed', 'go on')).at(-1)).toBe('turn.ended interrupted')
+    const died = normalizer.died(at(200), 'killed', 'go on')
+    expect(tell(died).at(-1)).toBe('turn.ended interrupted')
+    expect(died.at(-1)).toMatchObject({ type: 'turn.ended', cut: true })
   })
 
   it('a result without a turn is none', () => {

@@ -3,6 +3,7 @@ import { assertNever } from '../../../src-shared/refusal.ts'
 import type { TurnEndReason } from '../../../src-shared/timeline.ts'
 import type { DriverSignal } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
+import { endByDeath, type TurnEnd } from '../turn-end.ts'
 import {
   EntryMaker,
   isCall,
@@ -30,7 +31,7 @@ import type {
 import { LiveBlocks } from './live-blocks.ts'
 import { type Notice, notice, noticeOfSystem, rateLimitNotice, resetsAt } from './notices.ts'
 import { Spending } from './spending.ts'
-import { type TurnEnd, turnEndOf } from './turn-end.ts'
+import { turnEndOf } from './turn-end.ts'
 
 /** The lines that make the timeline; control messages are the session's own business. */
 export type TimelineLine = Exclude<
@@ -155,9 +156,7 @@ export class Normalizer {
   died(at: Instant, detail: string, hint: string): DriverSignal[] {
     const turn = this.#turn
     if (turn === null) return []
-    const end: TurnEnd =
-      turn.ended ??
-      (turn.interrupting ? { reason: 'interrupted' } : { reason: 'killed', detail, hint })
+    const end = endByDeath(turn, { detail, hint })
     const settled = this.#settle(at, 'unknown')
     return [...settled, ...this.#endTurn(turn, at, end, this.#spending.turnCut())]
   }

@@ -1,7 +1,5 @@
-import type { TurnEndReason } from '../../../src-shared/timeline.ts'
+import type { TurnEnd } from '../turn-end.ts'
 import type { ResultLine } from './lines.ts'
-
-export type TurnEnd = { reason: TurnEndReason; detail?: string; hint?: string }
 
 export const LOG_IN_HINT =
   'Run `claude` in a terminal and type /login, or set ANTHROPIC_API_KEY in the environment of the project; then send a message.'

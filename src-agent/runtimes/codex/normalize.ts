@@ -2,6 +2,7 @@ import type { DeliveryId, Instant } from '../../../src-shared/ids.ts'
 import type { ToolStatus, TurnEndReason } from '../../../src-shared/timeline.ts'
 import type { DriverSignal } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
+import { endByDeath, type TurnEnd } from '../turn-end.ts'
 import { EntryMaker, type Notice, signal } from './entries.ts'
 import { readItem } from './items.ts'
 import { LiveBlocks } from './live-blocks.ts'
@@ -17,9 +18,7 @@ import { readPlan } from './plan.ts'
 import { DeltaNews, ErrorNews, type Item, ItemNews, TurnNews, UserMessage } from './protocol.ts'
 import { Spending } from './spending.ts'
 import { Strange } from './strange.ts'
-import { errorInfo, type TurnEnd, turnEndOf } from './turn-end.ts'
-
-const INTERRUPTED: TurnEnd = { reason: 'interrupted' }
+import { errorInfo, turnEndOf } from './turn-end.ts'
 
 type RunningTurn = {
   /** The server's own. */
@@ -188,10 +187,9 @@ export class Normalizer {
   died(at: Instant, detail: string, hint: string): DriverSignal[] {
     const turn = this.#turn
     if (turn === null) return []
-    const killed: TurnEnd = { reason: 'killed', detail, hint }
     // Its record says whether it has it.
     this.#steered = null
-    return this.#endTurn(turn, turn.ended ?? (turn.interrupting ? INTERRUPTED : killed), at)
+    return this.#endTurn(turn, endByDeath(turn, { detail, hint }), at)
   }
 
   notice(at: Instant, level: Notice['level'], code: string, text: string): DriverSignal {

@@ -1,7 +1,6 @@
 import type { TurnEndReason } from '../../../src-shared/timeline.ts'
+import type { TurnEnd } from '../turn-end.ts'
 import type { Turn, TurnError } from './protocol.ts'
-
-export type TurnEnd = { reason: TurnEndReason; detail?: string; hint?: string }
 
 export const LOG_IN_HINT =
   'Run `codex login` in a terminal, or name another model provider in the config.toml of Codex; then send a message.'

@@ -2,11 +2,12 @@ import type { DeliveryId, Instant } from '../../../src-shared/ids.ts'
 import type { TurnEndReason } from '../../../src-shared/timeline.ts'
 import type { DriverSignal } from '../driver.ts'
 import type { SecretMask } from '../mask-secrets.ts'
+import { endByDeath, type TurnEnd } from '../turn-end.ts'
 import { EntryMaker, signal } from './entries.ts'
 import { deliveryOf, HandedOver } from './handed-over.ts'
 import { PartBook } from './part-book.ts'
 import { Spending } from './spending.ts'
-import { type TurnEnd, turnEndOf } from './turn-end.ts'
+import { turnEndOf } from './turn-end.ts'
 import type {
   MessageInfo,
   Part,
@@ -205,9 +206,7 @@ export class Normalizer {
     const turn = this.#turn
     if (turn === null) return []
     const settled = this.#parts.settle(at, 'unknown')
-    turn.ended ??= turn.interrupting
-      ? { reason: 'interrupted' }
-      : { reason: 'killed', detail, hint }
+    turn.ended = endByDeath(turn, { detail, hint })
     return [...settled, ...this.#endTurn(turn, at)]
   }
 

@@ -1,7 +1,5 @@
-import type { TurnEndReason } from '../../../src-shared/timeline.ts'
+import type { TurnEnd } from '../turn-end.ts'
 import type { RuntimeError } from './wire.ts'
-
-export type TurnEnd = { reason: TurnEndReason; detail?: string; hint?: string }
 
 export const LOG_IN_HINT =
   'Run `opencode auth login` in a terminal, or set the key of the provider in the environment of the project; then send a message.'
