@@ -34,7 +34,7 @@ test('a session that a damaged kept file fails is resumed without it, by a butto
   const button = notes.getByRole('button', { name: 'Resume without the damaged files' })
   await expect(button).toBeVisible()
   expect(await serious(window)).toEqual([])
-  if (process.env.BALLET_SHOT) await window.screenshot({ path: process.env.BALLET_SHOT })
+  await window.screenshot({ path: test.info().outputPath('damaged.png') })
   await button.click()
   await waitForState(client, id, 'waiting', { timeoutMs: 60_000 })
   await expect(button).toHaveCount(0)
