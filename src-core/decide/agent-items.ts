@@ -106,6 +106,12 @@ export function addUsage(a: Usage, b: Usage): Usage {
   }
 }
 
+function begunWith(events: readonly EventBody[], turn: number | undefined): readonly InputId[] {
+  return events.flatMap((event) =>
+    event.kind === 'turn.started' && event.turn === turn ? event.inputs : [],
+  )
+}
+
 class ItemFold {
   readonly draft: SessionDraft
   ended = false
@@ -248,8 +254,10 @@ class ItemFold {
     if (!this.#current) return
     // A runtime that ended a turn in order has recorded what began it, also where it does not say so.
     const isCut = event.reason === 'killed' || event.cut === true
-    if (running !== null && !isCut) {
-      this.#delivered((input) => running.inputs.includes(input.id))
+    if (!isCut) {
+      // After a start of the host only the timeline knows what began it.
+      const inputs = running?.inputs ?? begunWith(this.#turnEvents, event.turn)
+      this.#delivered((input) => inputs.includes(input.id))
     }
     endTurnOfRequests(draft, event.reason)
     draft.set({

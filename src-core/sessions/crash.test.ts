@@ -354,6 +354,35 @@ test('a session waits until what it left running is certainly gone', async () =>
   await until('the session to go on', () => core.launcher.holders(ticket.key).length === 2)
 })
 
+test.each([{ cut: false }, { cut: true }])(
+  'a turn that ended while there was no host has its message, unless it was cut: %o',
+  async ({ cut }) => {
+    const first = await startTestCore({ agents: 1 })
+    const { ticket, agent } = await waiting(first)
+    await first.client.sessions.send({ ref: ticket.key, text: 'Begin this.' })
+    const [, delivery] = await deliveries(agent, 2)
+    const { inputs = [] } = delivery ?? {}
+    const begun = agent.event({ kind: 'turn.started', turn: 2, inputs })
+    await until('the turn', async () =>
+      (await timeline(first, ticket.key)).some(({ turn }) => turn === 2),
+    )
+    const { lease, from } = begun as { lease: string; from: number }
+    const ended = {
+      ...{ kind: 'turn.ended', turn: 2, reason: 'interrupted', durationMs: 1, costUsd: 0 },
+      usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+      ...(cut ? { cut } : {}),
+    }
+    const items = [{ type: 'event', at: first.clock.now(), event: ended }]
+    const content = { lease, from: from + 1, items, blobs: [] }
+    const second = await first.restart({ spool: [{ name: `${lease}.json`, content }] })
+    const rows = await second.storage.rows({ table: 'input' })
+    expect(rows.find(({ text }) => text === 'Begin this.')?.state).toBe(cut ? 'sent' : 'delivered')
+    const spec = (await second.launcher.holder(ticket.key)).spec()
+    expect(spec.resume).toMatchObject({ turn: 2, turnCut: cut })
+    expect(spec.resume?.openDeliveries).toHaveLength(cut ? 1 : 0)
+  },
+)
+
 test('what an agent left in the spool is stored once, before anything else', async () => {
   const first = await startTestCore({ agents: 1 })
   const { ticket, agent } = await working(first)
