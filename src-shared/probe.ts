@@ -107,6 +107,7 @@ export const Probe = z.discriminatedUnion('kind', [
     kind: z.literal('park.keep'),
     ...{ ...unheld, ...commitMessage, ...keptWork },
     keep: z.array(z.string()),
+    behind: z.literal(true).optional(),
   }),
   /**
    * Commits and pushes the work of a parked session out of what is kept of it. It may be done again. `behind`: the
@@ -265,16 +266,8 @@ export const ProbeFinding = z.discriminatedUnion('kind', [
     ...pushedCommit,
     gone: z.literal(true).optional(),
   }),
-  /**
-   * `replaced`: null when the finish replaces nothing; else the commits of the parked work, unless another file holds
-   * them, and the agent's words for its snapshot from now on, which know of the commit that takes its place.
-   */
-  z.object({
-    kind: z.literal('park.keep'),
-    replaced: z
-      .object({ bundle: KeptFile.nullable(), snapshot: z.record(z.string(), z.unknown()) })
-      .nullable(),
-  }),
+  /** What is kept of it from now on; null when the finish replaces nothing. */
+  z.object({ kind: z.literal('park.keep'), replaced: ParkedWork.nullable() }),
   z.object({ kind: z.literal('park.finish'), ...pushedCommit }),
   /** The branch on the remote is at this commit now. */
   z.object({ kind: z.literal('park.push'), commit: z.string() }),

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Probe, ProbeFinding } from '../../src-shared/agent-wire.ts'
 import type { KeptFile } from '../../src-shared/parking.ts'
+import type { Refusal } from '../../src-shared/refusal.ts'
 import type { Git } from '../git/run.ts'
 import { KeepFiles, removeOtherFiles } from '../parking/keep-files.ts'
 import { keyOf, withPushed, withReplacement, workOf } from '../parking/kept-work.ts'
@@ -28,11 +29,9 @@ export async function finishKeptWork(
   probe: ProbeOf<'park.finish'>,
   signal: AbortSignal,
 ): Promise<FindingOf<'park.finish'>> {
-  const { kind, message, work: kept, key, keptDir, behind, ticket } = probe
-  const since = behind === true ? probe.pushedCommit : null
-  const work = since === null ? kept : withPushed(kept, since)
+  const { kind, message } = probe
   const notices: FindingOf<'park.finish'>['notices'] = []
-  const parked = await workOf(work, { key, keptDir, ticket })
+  const parked = await workOf(workSince(probe), probe)
   if (parked === null) return { kind, commit: null, notices }
   const report: Report = {
     step: () => undefined,
@@ -54,27 +53,47 @@ export async function keepReplaced(
   probe: ProbeOf<'park.keep'>,
   signal: AbortSignal,
 ): Promise<FindingOf<'park.keep'>> {
-  const { kind, message, work, key, keptDir, ticket } = probe
-  const parked = await workOf(work, { key, keptDir, ticket })
-  if (parked === null || work.snapshot === null) return { kind, replaced: null }
+  const { kind, message } = probe
+  const work = workSince(probe)
+  const parked = await workOf(work, probe)
   const { snapshot } = work
+  if (parked === null || snapshot === null) return { kind, replaced: null }
   return inFolderOfItsOwn(git, dataDir, { probe, parked }, signal, async (own) => {
     const { head } = await commitWork(git, own, message, silent, signal)
     if (head === parked.commit) return { kind, replaced: null }
     const bundle = await bundleOf(git, own, { probe, parked }, signal)
-    return { kind, replaced: { bundle, snapshot: withReplacement(snapshot, parked.pushed, head) } }
+    const others = work.files.filter((file) => bundle === null || file.kind !== 'bundle')
+    const replaced = {
+      ...{ ...work, files: bundle === null ? others : [...others, bundle] },
+      snapshot: withReplacement(snapshot, parked.pushed, head),
+      ...{ pushed: false, notPushed: work.notPushed ?? MAYBE_REPLACED },
+    }
+    return { kind, replaced }
   })
 }
 
-/** Of the parked commit; null where another kept file has it, or the remote besides the branch. */
+const MAYBE_REPLACED: Refusal = {
+  code: 'finish.replaces',
+  message: 'A finish that was not completed may have replaced it on the remote.',
+  hint: 'All of it is kept here, and pushed again.',
+}
+
+/** What was kept, or what was pushed since. */
+function workSince({ work, behind, pushedCommit }: ProbeOf<'park.keep' | 'park.finish'>) {
+  return behind === true && pushedCommit !== null ? withPushed(work, pushedCommit) : work
+}
+
+/** Of the commit that is replaced; null where another kept file has it, or the remote besides the branch. */
 async function bundleOf(
   git: Git,
   own: WorkspacePlan,
   { probe, parked }: { probe: ProbeOf<'park.keep'>; parked: ParkedWork },
   signal: AbortSignal,
 ): Promise<KeptFile | null> {
-  const { commit, archive, pushBundle } = parked
-  if (commit === null || archive !== null || pushBundle !== null) return null
+  const { commit, archive, pushBundle, isBehind } = parked
+  // What was kept before the last push does not hold it.
+  const isKept = !isBehind && (archive !== null || pushBundle !== null)
+  if (commit === null || isKept) return null
   const key = keyOf(probe)
   const files = new KeepFiles(probe.keptDir, key, [])
   await files.begin()

@@ -1,6 +1,5 @@
 import type { Delivery, ProcessIdentity, SessionGrant } from '../../src-shared/agent-wire.ts'
 import type { DeliveryId, RequestId } from '../../src-shared/ids.ts'
-import type { Refusal } from '../../src-shared/refusal.ts'
 import type { TurnEndReason } from '../../src-shared/timeline.ts'
 import { within } from '../port/within.ts'
 import type {
@@ -13,22 +12,10 @@ import type {
 import { refusalOf } from '../workspace/failure.ts'
 import { asStep, driverSpecOf, type LoopContext, timed } from './context.ts'
 import { Deliveries } from './deliveries.ts'
-import { lostDelivery } from './lost-delivery.ts'
 import { isWorkspaceThere } from './missing-workspace.ts'
 import { RUNTIME_LIMITS, RuntimeKeeper } from './runtime-keeper.ts'
+import { type CutFacts, NOTHING_CUT, type RuntimeLoss } from './runtime-loss.ts'
 import { TurnBook } from './turn-book.ts'
-
-/** How a runtime ended that nobody told to. */
-export type RuntimeLoss = {
-  detail: string
-  hint?: string
-  /** Something was under way: a turn, or a message whose fate is open. */
-  wasBusy: boolean
-  /** What a resume must know of the turn that was cut. */
-  cut: Pick<ResumeFacts, 'turnCut' | 'storedRefs' | 'told'>
-  /** It could not be ended, so no other may be started. */
-  survived?: Refusal
-}
 
 export type ConversationOptions = {
   context: LoopContext
@@ -60,8 +47,8 @@ export class Conversation {
   #cancelTurnLimit = () => {}
   #cancelInterruptLimit = () => {}
   #lastEnd: TurnEndReason | null = null
-  /** A person interrupted the last turn, and the runtime did not end it in order. */
-  #wasInterrupted = false
+  /** What was cut when the runtime ended that was last up, until another one is. */
+  #cut: CutFacts = NOTHING_CUT
   #turnEnded: (() => void)[] = []
 
   constructor(options: ConversationOptions) {
@@ -113,11 +100,13 @@ export class Conversation {
 
   /** Hands over the next delivery when the runtime is between turns, or one for the running turn. */
   pump(): void {
-    if (this.#deliveries.isEmpty) return
     if (!this.#isUp) {
-      this.#options.onNeeded()
+      // Also for what became of a message that the last one had.
+      if (!this.#deliveries.isEmpty || this.#deliveries.hasOpen) this.#options.onNeeded()
       return
     }
+    // Of a turn that was cut the end of its runtime is told in a moment.
+    if (this.#deliveries.isEmpty || this.#lastEnd === 'killed') return
     if (this.#deliveries.expectsTurn) return
     if (this.turns.isRunning) {
       const steered = this.#interrupt === 'none' ? this.#deliveries.takeSteer() : undefined
@@ -137,14 +126,14 @@ export class Conversation {
   }
 
   /** What a resume must know when a runtime of this very lease ended. */
-  factsAfter(cut: RuntimeLoss['cut']): ResumeFacts | null {
+  factsAfter(): ResumeFacts | null {
     if (this.#id === null) return null
     return {
       conversation: this.#id,
       openDeliveries: this.#deliveries.openForResume(),
       openCalls: [],
       turn: this.turns.turn,
-      ...cut,
+      ...this.#cut,
     }
   }
 
@@ -168,12 +157,19 @@ export class Conversation {
       this.turns.deliver(id, context.clock.now(), fate === 'joined')
     }
     this.turns.recover(recovery.signals)
-    const wasInterrupted = this.#wasInterrupted
-    for (const each of open) {
-      if (this.turns.isDelivered(each.id)) continue
-      const { fate, reason } = lostDelivery(each, { recovery, facts, wasInterrupted })
-      this.#giveBack(each.id, fate, reason)
+    for (const { id } of open) {
+      if (this.turns.isDelivered(id)) continue
+      // A conversation that never began holds nothing.
+      const isNever = facts === null || recovery.fates.get(id) === 'never'
+      this.#giveBack(
+        id,
+        isNever ? 'never' : 'unknown',
+        isNever
+          ? 'The runtime ended before it had the message.'
+          : 'The runtime ended before it said whether it had the message.',
+      )
     }
+    this.#cut = NOTHING_CUT
   }
 
   /** A runtime of this lease was up once. */
@@ -344,10 +340,7 @@ export class Conversation {
     }
     if (signal.type === 'turn.ended') {
       this.#quieten()
-      this.#wasInterrupted = signal.cut === true
       this.#lastEnd = signal.cut === true ? 'killed' : signal.reason
-      // One that is gone takes nothing, and what it had need not be recorded.
-      if (this.#lastEnd === 'killed') return
       if (this.#deliveries.expectsTurn) this.#limitTurnStart()
       if (this.#isUp) this.pump()
     }
@@ -378,14 +371,13 @@ export class Conversation {
 
   #lossNow(said: Pick<RuntimeLoss, 'detail' | 'hint'>): RuntimeLoss {
     const turnCut = this.turns.isRunning || this.#lastEnd === 'killed'
-    const cut = { turnCut, storedRefs: [...this.turns.refs], told: this.turns.told }
-    return { ...said, wasBusy: turnCut || this.#deliveries.hasOpen, cut }
+    this.#cut = { turnCut, storedRefs: [...this.turns.refs], told: this.turns.told }
+    return { ...said, wasBusy: turnCut || this.#deliveries.hasOpen }
   }
 
   #settle({ detail, hint }: RuntimeLoss): void {
     this.#options.onRuntime()
     const reason = this.#interrupt === 'sent' ? 'interrupted' : 'killed'
-    if (this.turns.isRunning) this.#wasInterrupted = reason === 'interrupted'
     this.turns.settle({ reason, detail, ...(hint === undefined ? {} : { hint }) })
     this.#lastEnd = null
     this.#quieten()

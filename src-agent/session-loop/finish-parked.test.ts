@@ -53,15 +53,12 @@ const finish = (work: ParkedWork, changes: object = {}) =>
   ask({ kind: 'park.finish', ...unheld(work), ...changes })
 
 /** What Core has on record of it from then on. */
-async function keep(work: ParkedWork): Promise<ParkedWork> {
-  const names = work.files.map(({ name }) => name)
-  const { finding, refusal } = await ask({ kind: 'park.keep', ...unheld(work), keep: names })
+async function keep(work: ParkedWork, more: { behind?: true } = {}): Promise<ParkedWork> {
+  const names = { keep: work.files.map(({ name }) => name) }
+  const { finding, refusal } = await ask({ kind: 'park.keep', ...unheld(work), ...names, ...more })
   expect(refusal).toBeNull()
   if (finding?.kind !== 'park.keep') throw new Error(`It found ${finding?.kind}.`)
-  const { replaced } = finding
-  if (replaced === null) return work
-  const files = replaced.bundle === null ? work.files : [...work.files, replaced.bundle]
-  return { ...work, files, snapshot: replaced.snapshot, pushed: false }
+  return finding.replaced ?? work
 }
 
 const tipOf = (branch: string) => sample.sh(sample.remote, 'rev-parse', branch)
@@ -110,20 +107,28 @@ it('what a finish replaces on the remote is kept, and comes back there when the 
   // Nothing has the parked commit any more but what is kept.
   await rm(mirrorDir, { recursive: true })
   await sample.sh(sample.remote, 'gc', '--quiet', '--prune=now')
-  const {
-    kind,
-    message: _,
-    ticket: __,
-    workspaceDir: ___,
-    session: ____,
-    ...push
-  } = {
-    ...unheld(work),
-    kind: 'park.push' as const,
-  }
-  expect(await ask({ kind, ...push })).toMatchObject({ finding: { commit: before.commit } })
+  const { repo, baseBranch, pushedCommit, key, keptDir, marker } = unheld(work)
+  const plan = { repo, baseBranch, branch, pushedCommit, mirrorDir, env: {} }
+  const push = { kind: 'park.push' as const, ...plan, work, key, keptDir, marker }
+  expect(await ask(push)).toMatchObject({ finding: { commit: before.commit } })
   expect(await tipOf(branch)).toBe(before.commit)
 })
+
+it.each([{}, { behind: true as const }])(
+  'an older bundle, of what was pushed since, gives way to that of what is replaced: %o',
+  async (more) => {
+    const before = await parked()
+    const name = 'bundle-0000000000000001.sealed'
+    await writeFile(join(scene.keptDir, name), 'it is not whole any more')
+    const [file] = before.files
+    if (file === undefined) throw new Error('Nothing is kept.')
+    const older = { ...file, kind: 'bundle' as const, name }
+    const work = await keep({ ...before, files: [...before.files, older] }, more)
+    const bundles = work.files.filter(({ kind }) => kind === 'bundle')
+    expect(bundles).toMatchObject([{ name: expect.not.stringMatching(name) }])
+    expect(work).toMatchObject({ pushed: false, notPushed: { code: 'finish.replaces' } })
+  },
+)
 
 it('a finish that replaces nothing keeps nothing more', async () => {
   const harness = await scene.open().ready()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SessionMarker, WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
 import type { ParkedWork } from '../../src-shared/parking.ts'
+import { BalletError } from '../../src-shared/refusal.ts'
 import { fingerprintOf } from '../parking/testing/fingerprint.ts'
 import { HandClock } from '../port/hand-clock.ts'
 import { runProbe } from '../probes/probe.ts'
@@ -104,6 +105,25 @@ describe('parking a session', () => {
     harness.loop.deliver(makeDelivery('go on'))
     await harness.untilAsked('send go on')
     expect(harness.driver.asked.filter((asked) => asked === 'resume')).toHaveLength(1)
+    await harness.loop.release()
+  })
+
+  it('asks what became of the message of a turn that it cut, though nothing else waits', async () => {
+    const harness = await working()
+    const delivery = makeDelivery('cut')
+    harness.loop.deliver(delivery)
+    await harness.untilAsked('send cut')
+    harness.driver.begin(delivery.id)
+    harness.driver.interrupted = { cut: true }
+    harness.driver.launches = [{ signals: [], fate: 'never' }]
+    await sample.sh(work, 'worktree', 'add', '-q', '--detach', join(sample.folder, 'second'))
+    await harness.loop.park(scene.order())
+    await harness.untilItem('refused')
+    expect(await harness.untilItem('undelivered')).toMatchObject({
+      delivery: delivery.id,
+      fate: 'never',
+    })
+    expect(harness.driver.facts.at(-1)).toMatchObject({ turnCut: true })
     await harness.loop.release()
   })
 
@@ -298,6 +318,26 @@ describe('parking what an earlier lease left', () => {
       await again.loop.release()
     },
   )
+
+  it('removes nothing when the host is gone before it could be told what is kept', async () => {
+    const driver = scene.driver()
+    let over: Promise<void> = Promise.resolve()
+    const first = await scene.open({}, { driver }).ready()
+    await writeFiles(work, { 'new.txt': 'new\n' })
+    driver.state = {
+      ...(driver.state as NonNullable<typeof driver.state>),
+      // The last that is done before what is kept is told.
+      capture: async () => {
+        await until('the host to have all so far', () => first.outgoing.isSettled)
+        over = first.loop.handOver(1_000, () => undefined)
+        throw new BalletError({ code: 'state.missing', message: 'There is no conversation.' })
+      },
+    }
+    await first.loop.park(scene.order())
+    await over
+    expect(first.items.filter(({ type }) => type === 'parked')).toEqual([])
+    expect(await isThere(join(work, 'new.txt'))).toBe(true)
+  })
 
   it('removes nothing once its lease is over: another one may be at work there', async () => {
     const hook = join(sample.remote, 'hooks', 'pre-receive')

@@ -102,15 +102,19 @@ export class Parking {
   /** Tells what is kept, and waits until it is stored. False: it is not, or not yet; nothing may be removed. */
   async store(work: ParkedWork, signal: AbortSignal): Promise<boolean> {
     const { outgoing } = this.#context
-    const given = new Promise<never>((_, reject) => {
-      const letGo = () => reject(notStored('The session was told to let go.'))
-      if (signal.aborted) letGo()
-      else signal.addEventListener('abort', letGo)
+    const given = new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true })
     })
+    // Of a session that is let go nothing is told any more, and another lease may be at work in its folder.
+    const mustHold = () => {
+      if (signal.aborted) throw notStored('The session was told to let go.')
+    }
     const wait = async () => {
+      mustHold()
       timed(this.#context, { type: 'parked', saga: this.#order.saga, work })
       const isStored = await Promise.race([outgoing.settled(STORED_LIMIT_MS), given])
-      if (!isStored) throw notStored(`It said nothing for ${STORED_LIMIT_MS / 1_000} s.`)
+      mustHold()
+      if (isStored !== true) throw notStored(`It said nothing for ${STORED_LIMIT_MS / 1_000} s.`)
     }
     return this.step('store', wait, () => storedInWords(work)).then(
       () => true,

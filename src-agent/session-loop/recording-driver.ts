@@ -47,6 +47,8 @@ export class RecordingDriver implements Driver {
   sends: ('hang' | Error)[] = []
   /** Whether an interrupt ends the turn. */
   obeysInterrupts = true
+  /** How a turn ends that is interrupted. */
+  interrupted: { cut?: true } = {}
   #hear: Hear = () => undefined
   #isUp = false
 
@@ -184,7 +186,7 @@ export class RecordingDriver implements Driver {
       },
       interrupt: async () => {
         this.asked.push('interrupt')
-        if (this.obeysInterrupts) this.end('interrupted')
+        if (this.obeysInterrupts) this.end('interrupted', this.interrupted)
       },
       answerRequest: async (request: string) => {
         this.asked.push(`answer ${request}`)

@@ -317,7 +317,7 @@ describe('a runtime that ends by itself', () => {
   )
 
   it.each(['delivered', 'never', 'unknown'] as const)(
-    'in a turn that a person interrupted, the message that began it is not begun again by itself: %s',
+    'in a turn that a person interrupted, what became of its message is asked, whatever waits behind it: %s',
     async (fate) => {
       const harness = await open().ready()
       const delivery = makeDelivery('not this')
@@ -326,19 +326,20 @@ describe('a runtime that ends by itself', () => {
       harness.driver.begin(delivery.id)
       harness.driver.obeysInterrupts = false
       harness.loop.interrupt()
-      // What waits behind it must not be taken for the word that the runtime has it.
-      const next = makeDelivery('next')
-      harness.loop.deliver(next)
       harness.driver.launches = [{ signals: [], fate }]
       harness.driver.end('interrupted', { cut: true })
+      // Until its end is told nothing goes to a runtime that is gone.
+      harness.loop.deliver(makeDelivery('next'))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      expect(harness.driver.asked).not.toContain('send next')
       harness.driver.die()
       await harness.untilAsked('send next')
       const told = harness.items.filter(({ type }) => /delivered$/.test(type))
-      const isKept = fate === 'delivered'
+      const { id } = delivery
       expect(told).toMatchObject([
-        isKept
-          ? { type: 'delivered', delivery: delivery.id }
-          : { type: 'undelivered', delivery: delivery.id, fate: 'unknown' },
+        fate === 'delivered'
+          ? { type: 'delivered', delivery: id }
+          : { type: 'undelivered', delivery: id, fate },
       ])
       expect(harness.driver.facts[0]).toMatchObject({ turnCut: true })
       await harness.loop.release()

@@ -10,21 +10,20 @@ import { removeTree } from '../workspace/folders.ts'
 import { BalletTools } from './ballet-tools.ts'
 import { finishWork, hasWorkspace, notYielded, stopWork } from './closing.ts'
 import { type ContextOptions, createContext, type LoopContext, timed } from './context.ts'
-import { Conversation, type RuntimeLoss } from './conversation.ts'
+import { Conversation } from './conversation.ts'
 import { CrashLimit } from './crash-limit.ts'
 import { isWorkspaceThere } from './missing-workspace.ts'
 import { Parking, type ParkOrder, removeCutParking } from './parking.ts'
 import { executableOf, prepareWorkspace, replaceWorkspace } from './prepare.ts'
 import { restoreConversation, tellOtherVersion } from './restored-conversation.ts'
 import { RUNTIME_LIMITS, wasKilledInStart } from './runtime-keeper.ts'
+import type { RuntimeLoss } from './runtime-loss.ts'
 
 /**
  * preparing: workspace, setup and first launch · launching: the runtime is brought back · online: it runs ·
  * down: it does not, and comes back with the next delivery · closing: finish, stop, park or release is under way.
  */
 type Phase = 'preparing' | 'launching' | 'online' | 'down' | 'closing' | 'ended'
-
-const NOTHING_CUT: RuntimeLoss['cut'] = { turnCut: false, storedRefs: [], told: [] }
 
 /** How long a turn may take to end when there is no time. */
 const FAST_INTERRUPT_MS = 2_000
@@ -47,7 +46,6 @@ export class SessionLoop {
   /** Null before the workspace was prepared. */
   #executable: string | null = null
   /** What was cut when the runtime ended, until a resume has looked after it. */
-  #cut: RuntimeLoss['cut'] = NOTHING_CUT
   /** What parks the session now. */
   #parking: Parking | null = null
   /** A finish is under way: a stop takes its place. */
@@ -281,14 +279,13 @@ export class SessionLoop {
       return this.#launch(executable, facts)
     }
     if (this.#isLeaving()) return
-    this.#cut = NOTHING_CUT
     this.#phase = 'online'
     this.#conversation.go()
   }
 
   /** Brings back a runtime that ended, in the same conversation. */
   #relaunch(): void {
-    const facts = this.#conversation.factsAfter(this.#cut)
+    const facts = this.#conversation.factsAfter()
     if (facts === null || this.#executable === null) {
       this.#work = this.#prepare()
       return
@@ -309,10 +306,9 @@ export class SessionLoop {
     this.#conversation.giveBackAll('The workspace was not there any more.')
   }
 
-  #onLost({ detail, hint, wasBusy, cut, survived }: RuntimeLoss): void {
+  #onLost({ detail, hint, wasBusy, survived }: RuntimeLoss): void {
     if (this.#phase !== 'online') return
     this.#phase = 'down'
-    this.#cut = cut
     if (survived !== undefined) {
       void this.#fail(survived)
     } else if (this.#crashes.count(wasBusy ? this.#conversation.turns.turn : null)) {

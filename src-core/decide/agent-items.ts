@@ -254,15 +254,18 @@ class ItemFold {
     if (!this.#current) return
     // A runtime that ended a turn in order has recorded what began it, also where it does not say so.
     const isCut = event.reason === 'killed' || event.cut === true
-    if (!isCut) {
-      // After a start of the host only the timeline knows what began it.
-      const inputs = running?.inputs ?? begunWith(this.#turnEvents, event.turn)
-      this.#delivered((input) => inputs.includes(input.id))
-    }
+    // After a start of the host only the timeline knows what began it.
+    const inputs = running?.inputs ?? begunWith(this.#turnEvents, event.turn)
+    if (!isCut) this.#delivered((input) => inputs.includes(input.id))
+    // Until it is known what became of its message, it is not over that the turn was to be interrupted.
+    const isOpen =
+      event.cut === true &&
+      session.state === 'working' &&
+      draft.sent.some(({ id }) => inputs.includes(id))
     endTurnOfRequests(draft, event.reason)
     draft.set({
       turnStartedAt: null,
-      ...(session.pending === 'interrupt' ? { pending: null } : {}),
+      ...(session.pending === 'interrupt' && !isOpen ? { pending: null } : {}),
       ...(isCut ? { turnCut: true } : {}),
     })
     if (session.state === 'parking' && event.reason !== 'completed' && wakesUp(session.saga)) {
@@ -303,9 +306,10 @@ class ItemFold {
     const told = draft.sent.filter(which)
     for (const input of told) draft.changeInput(input, { state: 'delivered', steer })
     // What a resume finds in the record was said before the cut.
-    if (told.length > 0 && draft.session.state === 'working') {
-      draft.set({ turnCut: false, preface: null })
-    }
+    if (told.length === 0) return
+    const { state, pending } = draft.session
+    if (state === 'working') draft.set({ turnCut: false, preface: null })
+    else if (pending === 'interrupt' && draft.sent.length === 0) draft.set({ pending: null })
   }
 
   #undelivered(item: Extract<AgentItem, { type: 'undelivered' }>): void {
@@ -317,22 +321,23 @@ class ItemFold {
         draft.changeInput(input, { state: 'queued', delivery: null, steer: false })
       else draft.changeInput(input, { state: 'unknown' })
     }
-    const { state, turnStartedAt, pending, turnCut } = draft.session
+    const { state, turnStartedAt, pending, turnCut, turn } = draft.session
+    const begun = begunWith(this.#turnEvents, turn)
+    const isLost = turnCut && item.fate === 'never' && held.some(({ id }) => begun.includes(id))
+    if (isLost && (state === 'resuming' || state === 'waiting')) draft.event(TURN_LOST)
+    const isInterrupted = pending === 'interrupt'
     if (
-      state === 'resuming' &&
-      turnCut &&
-      item.fate === 'never' &&
-      !held.some(({ steer }) => steer)
+      turnStartedAt !== null ||
+      (state !== 'working' && !(state === 'waiting' && isInterrupted))
     ) {
-      draft.event(TURN_LOST)
+      return
     }
-    if (state !== 'working' || turnStartedAt !== null) return
-    draft.move('waiting', item.reason, 'Send a message to try again.')
-    const interrupted = pending === 'interrupt'
-    if (interrupted) draft.set({ pending: null })
+    if (state === 'working') draft.move('waiting', item.reason, 'Send a message to try again.')
+    if (!isInterrupted) return
+    draft.set({ pending: null })
     // Who interrupted without a word did not want it done.
     const message = draft.queued.some(({ inputKind }) => inputKind === 'interrupt')
-    if (!interrupted || message) return
+    if (message || draft.queued.length === 0) return
     this.frees = false
     draft.move('waiting', ...SAID_OF_HELD_BACK)
   }

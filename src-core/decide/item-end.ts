@@ -84,7 +84,10 @@ export function endLease(
       break
     case 'released':
       draft.move('resuming', draft.session.turnCut ? draft.session.reason : '')
-      draft.set({ queuedAt: now, pending: pending === 'finish' ? 'finish' : null })
+      draft.set({
+        queuedAt: now,
+        pending: pending === 'finish' || pending === 'interrupt' ? pending : null,
+      })
       break
     default:
       assertNever(outcome)

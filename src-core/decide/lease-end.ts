@@ -97,7 +97,7 @@ export function loseLease(
       'resuming',
       before.turnCut && !running && before.reason !== '' ? before.reason : what,
     )
-    const isNotBegun = before.pending === 'interrupt' && before.state === 'working' && !running
+    const isNotBegun = before.pending === 'interrupt' && !running
     draft.set({
       queuedAt: now,
       saga: null,

@@ -55,7 +55,8 @@ function hasConversation(session: SessionRow, owner: string | null): boolean {
 
 function whyKeptLeftOver({ path }: FoundThing, session: SessionRow | undefined): string | null {
   if (session === undefined) return 'its session is gone'
-  if (session.leaseId !== null || session.saga !== null) return null
+  // What a finish keeps is on record a moment after it is there.
+  if (session.leaseId !== null || session.saga !== null || session.pending === 'finish') return null
   const name = path.split(/[\\/]/).at(-1) ?? ''
   if (session.parked?.work.files.some((file) => file.name === name)) return null
   return 'no parking of its session needs it'

@@ -129,7 +129,8 @@ function withEarlier(work: KeptWork['work'], before: KeptWork): KeptWork['work']
   return { ...before.work, state: work.state, files: [...work.files, ...earlier] }
 }
 
-function removeOthers(
+/** Files of what was kept before that are not among these. */
+export function removeOthers(
   draft: SessionDraft,
   { work }: KeptWork,
   files: KeptWork['work']['files'],

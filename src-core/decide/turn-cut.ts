@@ -18,7 +18,7 @@ export const TURN_LOST: EventBody = {
   kind: 'notice',
   level: 'warning',
   code: 'turn.lost',
-  text: 'The runtime had not recorded yet what the last turn began with. The message is delivered again, with a word that the turn was cut: what was done in it may be done a second time.',
+  text: 'The runtime had not recorded yet what the last turn began with. The message goes to it again, with a word that the turn was cut: what was done in it may be done a second time.',
 }
 
 /** Calls of the events that nobody told the result of; Core's own `unknown` is no result. */

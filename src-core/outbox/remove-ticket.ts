@@ -6,6 +6,7 @@ import { someOf } from '../../src-shared/some-of.ts'
 import { receiptOf } from '../commit/committer.ts'
 import { changeOf } from '../decide/change.ts'
 import { withConversation } from '../decide/continue-with.ts'
+import { usableFiles } from '../decide/damaged-files.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
 import { checkTicketDeletion, deleteTicket } from '../decide/tickets.ts'
 import { PUSH_PROBE_MS, REAP_PROBE_MS, REMOVE_PROBE_MS } from '../limits.ts'
@@ -154,7 +155,8 @@ async function checkWork(
   if (force) return accept(undefined)
   for (const { branch, parked, state } of sessions) {
     if (state === 'moved' || parked === null || !isKeptOnly({ parked })) continue
-    const { commit, pushed, files, aside } = parked.work
+    const { commit, pushed, aside } = parked.work
+    const files = usableFiles(parked)
     const force = `type the name of the branch to remove the work too: --force-branch ${branch}`
     if (commit !== null && !pushed) {
       return refuse(

@@ -6,6 +6,7 @@ import { settle, until } from '../testing/until.ts'
 import {
   deliveries,
   inState,
+  nextAgent,
   parked,
   starting,
   timeline,
@@ -38,15 +39,6 @@ async function expectTrueRows(core: TestCore) {
       expect(event.from).toBe(index === 0 ? null : states[index - 1]?.to)
     }
   }
-}
-
-/** The one in the place of an agent that died, as soon as it was given the session. */
-async function nextAgent(core: TestCore, died: FakeAgent): Promise<FakeAgent> {
-  core.clock.turn(1_000)
-  return until('the next agent', () => {
-    const latest = core.launcher.agent('agent-1')
-    return latest !== died && latest.heard('session.start').length === 1 && latest
-  })
 }
 
 type Walk = (core: TestCore) => Promise<{ ticket: { key: string }; agent: FakeAgent }>

@@ -84,15 +84,24 @@ test('what it replaces on the remote is kept here until it is on record, and goe
     ...{ sha256: '0'.repeat(64), contentSha256: '1'.repeat(64) },
   }
   const snapshot = { version: 1, more: 'words' }
+  const notPushed = { code: 'finish.replaces', message: 'It may be replaced.' }
   core.launcher.answer = (probe) => {
-    if (probe.kind === 'park.keep') return { kind: probe.kind, replaced: { bundle, snapshot } }
+    if (probe.kind === 'park.keep') {
+      const files = [...probe.work.files.filter(({ kind }) => kind !== 'bundle'), bundle]
+      return {
+        kind: probe.kind,
+        replaced: { ...probe.work, files, snapshot, pushed: false, notPushed },
+      }
+    }
     return probe.kind === 'park.finish' ? AWAY : answerProbe(probe)
   }
   await core.client.sessions.finish({ ref: ticket.key })
   expect(await back(core, ticket.key)).toMatchObject({
     ...{ reason: AWAY.message, parked: { pushed: false, notPushed: { code: 'finish.replaces' } } },
   })
-  const work = { files: expect.arrayContaining([bundle]), snapshot, pushed: false }
+  const kept = (await core.storage.rows({ table: 'session' }))[0]?.parked?.work.files ?? []
+  expect(kept.filter(({ kind }) => kind === 'bundle')).toEqual([bundle])
+  const work = { files: kept, snapshot, pushed: false }
   expect(asked(core).at(-1)).toMatchObject({ kind: 'park.finish', work })
   // Once more, with all that is known by now.
   await core.client.sessions.finish({ ref: ticket.key })

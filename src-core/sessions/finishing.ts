@@ -1,11 +1,11 @@
 import { type ProbeFinding, WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
 import type { Instant } from '../../src-shared/ids.ts'
-import type { KeptFile } from '../../src-shared/parking.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committed, Committer } from '../commit/committer.ts'
-import { storeDamage, usableFiles } from '../decide/damaged-files.ts'
+import { leftOutFiles, storeDamage, usableFiles } from '../decide/damaged-files.ts'
 import { close, commitMessage, isFinishedUnheld, refuseFinish } from '../decide/finishing.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
+import { removeOthers } from '../decide/parking.ts'
 import { SessionDraft, type SessionFacts } from '../decide/session-draft.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -168,24 +168,18 @@ export class Finishing {
     const key = await this.#key()
     if (!key.ok) return key
     const dated = { env: { ...env, ...datesOf(parked.at) } }
-    const place = { ...plan, ...dated, keptDir: paths.kept(id), key: key.value }
-    let work = { ...parked.work, files: usableFiles(parked) }
-    if (isKeptOnly(session)) {
-      const keep = parked.work.files.map(({ name }) => name)
-      const kept = await fleet.ask({ kind: 'park.keep', ...place, work, keep }, PUSH_PROBE_MS)
-      if (!kept.ok) return kept
-      const { replaced } = kept.value
-      if (replaced !== null) {
-        work = withReplaced(work, replaced)
-        await this.#change(id, (draft) => {
-          const { parked: now } = draft.session
-          if (now !== null)
-            draft.set({ parked: { ...now, work: withReplaced(now.work, replaced) } })
-        })
-      }
-    }
     const behind = parked.hasPushed === true ? { behind: true as const } : {}
-    const asked = { kind: 'park.finish' as const, ...place, work, ...behind }
+    const place = { ...plan, ...dated, ...behind, keptDir: paths.kept(id), key: key.value }
+    let work = { ...parked.work, files: usableFiles(parked) }
+    const keep = parked.work.files.map(({ name }) => name)
+    const kept = await fleet.ask({ kind: 'park.keep', ...place, work, keep }, PUSH_PROBE_MS)
+    if (!kept.ok) return kept
+    const { replaced } = kept.value
+    if (replaced !== null) {
+      work = replaced
+      await this.#change(id, (draft) => storeReplaced(draft, replaced))
+    }
+    const asked = { kind: 'park.finish' as const, ...place, work }
     const pushed = await fleet.ask(asked, PUSH_PROBE_MS)
     if (!pushed.ok || isKeptOnly(session)) return pushed
     const { commit, notices } = pushed.value
@@ -228,17 +222,12 @@ function datesOf(at: Instant): Record<string, string> {
 }
 
 /** Until the finish is on record, nobody knows which of the two the remote has. */
-function withReplaced(
-  work: KeptWork['work'],
-  { bundle, snapshot }: { bundle: KeptFile | null; snapshot: Record<string, unknown> },
-): KeptWork['work'] {
-  const files = bundle === null ? work.files : [...work.files, bundle]
-  const notPushed = {
-    code: 'finish.replaces',
-    message: 'A finish that was not completed may have replaced it on the remote.',
-    hint: 'All of it is kept here, and pushed again.',
-  }
-  return { ...work, files, snapshot, pushed: false, notPushed: work.notPushed ?? notPushed }
+function storeReplaced(draft: SessionDraft, replaced: KeptWork['work']): void {
+  const { parked } = draft.session
+  if (parked === null) return
+  const files = [...leftOutFiles(parked), ...replaced.files]
+  removeOthers(draft, parked, files)
+  draft.set({ parked: { ...parked, work: { ...replaced, files } } })
 }
 
 function finishedFromKept(workspace: string): Pushed['notices'][number] {

@@ -33,6 +33,7 @@ export async function itemsFacts(
       item.type === 'ready' ||
       item.type === 'parked' ||
       item.type === 'ended' ||
+      item.type === 'undelivered' ||
       (running === null && item.type === 'event' && item.event.kind === 'turn.ended'),
   )
   const asks = items.some((item) => item.type === 'mcp.call' && item.made.tool === 'ask_question')

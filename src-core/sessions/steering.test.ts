@@ -5,6 +5,7 @@ import { settle, until } from '../testing/until.ts'
 import {
   deliveries,
   inState,
+  nextAgent,
   parked,
   starting,
   stored,
@@ -87,7 +88,8 @@ test('the id of a message is taken: another text under it is refused instead of 
   expect((await sessions.inputs({ ref: ticket.key })).map(({ text }) => text)).not.toContain('two')
 })
 
-test('of an interrupted turn that its runtime did not end, nobody knows whether it had the message', async () => {
+/** A person interrupts the turn of a message, with `text` for another one, and the runtime dies in it. */
+async function interruptedAndCut(text?: string) {
   const core = await startTestCore({ agents: 1 })
   const { ticket, agent } = await waiting(core)
   const ref = ticket.key
@@ -96,22 +98,70 @@ test('of an interrupted turn that its runtime did not end, nobody knows whether 
   if (delivery === undefined) throw new Error('It was not delivered.')
   const { id, inputs } = delivery
   await stored(agent, () => agent.event({ kind: 'turn.started', turn: 2, inputs }))
-  await core.client.sessions.interrupt({ ref })
+  await core.client.sessions.interrupt({ ref, ...(text === undefined ? {} : { text }) })
   await stored(agent, () => agent.endTurn(2, 'interrupted', { cut: true }))
-  const stateOf = async () => {
+  const stateOf = async (said: string) => {
     const all = await core.storage.rows({ table: 'input' })
-    return all.find((row) => row.text === 'Begin this.')?.state
+    return all.find((row) => row.text === said)?.state
   }
-  expect(await stateOf()).toBe('sent')
-  expect(await core.client.sessions.show({ ref })).toMatchObject({
-    state: 'waiting',
-    reason: 'interrupted',
-  })
-  const reason = 'Nobody knows.'
-  await stored(agent, () =>
-    agent.item({ type: 'undelivered', delivery: id, fate: 'unknown', reason }),
-  )
-  expect(await stateOf()).toBe('unknown')
+  const said = { type: 'undelivered' as const, delivery: id, reason: 'Nobody knows.' }
+  return { core, ref, agent, id, said, stateOf }
+}
+
+test('of an interrupted turn that its runtime did not end, nobody knows whether it had the message', async () => {
+  const { core, ref, agent, said, stateOf } = await interruptedAndCut()
+  expect(await stateOf('Begin this.')).toBe('sent')
+  const waits = { state: 'waiting', reason: 'interrupted' }
+  expect(await core.client.sessions.show({ ref })).toMatchObject({ ...waits, pending: 'interrupt' })
+  await stored(agent, () => agent.item({ ...said, fate: 'unknown' }))
+  expect(await stateOf('Begin this.')).toBe('unknown')
+  expect(await core.client.sessions.show({ ref })).toMatchObject(waits)
+})
+
+test('where the runtime has it, the interrupt is over, and the next message goes to it', async () => {
+  const { core, ref, agent, id, stateOf } = await interruptedAndCut()
+  await core.client.sessions.send({ ref, text: 'Then this.' })
+  await stored(agent, () => agent.item({ type: 'delivered', delivery: id }))
+  expect(await stateOf('Begin this.')).toBe('delivered')
+  expect((await deliveries(agent, 3))[2]?.text).toContain('Then this.')
+  expect((await core.client.sessions.show({ ref })).pending).toBeUndefined()
+})
+
+test.each(['the same agent', 'another agent'])(
+  'where it certainly does not have it, it is held back until a person says more: %s',
+  async (who) => {
+    const { core, ref, agent, said, stateOf } = await interruptedAndCut()
+    let now = agent
+    if (who === 'another agent') {
+      agent.die()
+      await inState(core, ref, 'resuming')
+      now = await nextAgent(core, agent)
+      expect(now.spec().resume?.openDeliveries).toHaveLength(1)
+      await stored(now, () => {
+        now.item({ ...said, fate: 'never' })
+        now.ready()
+      })
+    } else await stored(now, () => now.item({ ...said, fate: 'never' }))
+    expect(await stateOf('Begin this.')).toBe('queued')
+    const session = await core.client.sessions.show({ ref })
+    expect(session).toMatchObject({
+      state: 'waiting',
+      reason: expect.stringContaining('interrupt'),
+    })
+    expect(session.pending).toBeUndefined()
+    const before = now.heard('input.deliver').length
+    await core.client.sessions.send({ ref, text: 'Go on after all.' })
+    await until('the delivery', () => now.heard('input.deliver').length > before)
+    const texts = now.heard('input.deliver').map(({ delivery }) => delivery.text)
+    expect(texts.at(-1)).toMatch(/Begin this\.[\s\S]*Go on after all\./)
+  },
+)
+
+test('with a word of the person it goes before that, and the timeline says that the turn was lost', async () => {
+  const { core, ref, agent, said } = await interruptedAndCut('Do that instead.')
+  await stored(agent, () => agent.item({ ...said, fate: 'never' }))
+  expect((await deliveries(agent, 3))[2]?.text).toMatch(/Begin this\.[\s\S]*Do that instead\./)
+  expect((await core.client.sessions.show({ ref })).pending).toBeUndefined()
 })
 
 test('an interrupt ends the turn; what was queued and its own text come next, in order', async () => {

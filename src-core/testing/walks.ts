@@ -85,6 +85,15 @@ export async function letGo(
   return core.client.sessions.show({ ref: ticket })
 }
 
+/** The one in the place of an agent that died, as soon as it was given the session. */
+export async function nextAgent(core: TestCore, died: FakeAgent): Promise<FakeAgent> {
+  core.clock.turn(1_000)
+  return until('the next agent', () => {
+    const latest = core.launcher.agent('agent-1')
+    return latest !== died && latest.heard('session.start').length === 1 && latest
+  })
+}
+
 /** Waits until what the agent says is stored. */
 export async function stored(agent: FakeAgent, say: () => void): Promise<void> {
   const before = agent.heard('items.ack').length
