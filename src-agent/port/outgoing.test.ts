@@ -139,6 +139,13 @@ describe('items', () => {
     outgoing.ack(1)
     expect(await inTime).toBe(true)
   })
+
+  it('are not stored where they came after it took nothing new any more', async () => {
+    outgoing.seal()
+    expect(await outgoing.settled(10)).toBe(true)
+    outgoing.item(text('too late'))
+    expect(await outgoing.settled(10)).toBe(false)
+  })
 })
 
 describe('live deltas', () => {

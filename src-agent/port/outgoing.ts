@@ -49,6 +49,8 @@ export class Outgoing {
   #settled: (() => void)[] = []
   #sealed = false
   #closed = false
+  /** Something came after it took nothing new any more. */
+  #left = false
 
   constructor(options: OutgoingOptions) {
     this.lease = options.lease
@@ -57,7 +59,10 @@ export class Outgoing {
 
   /** Numbers an item, and sends it with the others of this tick. */
   item(item: AgentItem, blobs: readonly BlobText[] = []): void {
-    if (this.#sealed || this.#closed) return
+    if (this.#sealed || this.#closed) {
+      this.#left = true
+      return
+    }
     this.#sealed = item.type === 'ended'
     const bytes =
       JSON.stringify(item).length + blobs.reduce((sum, blob) => sum + blob.text.length, 0)
@@ -104,13 +109,14 @@ export class Outgoing {
     return this.#kept.length === 0
   }
 
-  /** Whether everything so far is stored, after `limitMs` at the latest. */
+  /** Whether everything so far is stored, after `limitMs` at the latest; also what it did not take any more. */
   async settled(limitMs: number): Promise<boolean> {
-    if (this.isSettled) return true
-    this.flush()
-    const done = new Promise<void>((resolve) => this.#settled.push(resolve))
-    await within(this.#options.clock, limitMs, done)
-    return this.isSettled
+    if (!this.isSettled) {
+      this.flush()
+      const done = new Promise<void>((resolve) => this.#settled.push(resolve))
+      await within(this.#options.clock, limitMs, done)
+    }
+    return this.isSettled && !this.#left
   }
 
   /** Sends what was not sent, as far as the window allows. */
