@@ -248,6 +248,9 @@ export class Conversation {
     try {
       await this.#keeper.stop()
     } finally {
+      // Also where the runtime did not say any more that it ended.
+      if (this.turns.isRunning || this.#lastEnd === 'killed') this.#noteCut()
+      this.#lastEnd = null
       this.#quieten()
       this.turns.settle({ reason })
     }
@@ -370,9 +373,13 @@ export class Conversation {
   }
 
   #lossNow(said: Pick<RuntimeLoss, 'detail' | 'hint'>): RuntimeLoss {
+    return { ...said, wasBusy: this.#noteCut() || this.#deliveries.hasOpen }
+  }
+
+  #noteCut(): boolean {
     const turnCut = this.turns.isRunning || this.#lastEnd === 'killed'
     this.#cut = { turnCut, storedRefs: [...this.turns.refs], told: this.turns.told }
-    return { ...said, wasBusy: turnCut || this.#deliveries.hasOpen }
+    return turnCut
   }
 
   #settle({ detail, hint }: RuntimeLoss): void {

@@ -45,7 +45,6 @@ export class SessionLoop {
   #aborter = new AbortController()
   /** Null before the workspace was prepared. */
   #executable: string | null = null
-  /** What was cut when the runtime ended, until a resume has looked after it. */
   /** What parks the session now. */
   #parking: Parking | null = null
   /** A finish is under way: a stop takes its place. */
@@ -158,7 +157,9 @@ export class SessionLoop {
     this.#aborter = new AbortController()
     const next = this.#next
     this.#next = null
-    if (next === null) this.#conversation.pump()
+    // Beside what could not be ended no other runtime may be started.
+    if (refusal.code === 'processes.survived') await this.#fail(refusal)
+    else if (next === null) this.#conversation.pump()
     else if (next === 'stop') await this.#stop()
     else if (next === 'release') await this.release()
     else await this.park(next)

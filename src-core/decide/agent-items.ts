@@ -26,7 +26,7 @@ import { SessionDraft, type SessionFacts } from './session-draft.ts'
 import { isOver } from './session-states.ts'
 import { failedStage, moveOn } from './stage-completion.ts'
 import { SAID_OF_HELD_BACK, standingReason, UNREACHABLE_TOOLS } from './standing-reason.ts'
-import { type CutFacts, cutTurn, TURN_LOST } from './turn-cut.ts'
+import { begunWith, type CutFacts, cutTurn, TURN_LOST } from './turn-cut.ts'
 import { afterTurn } from './turn-end.ts'
 import { giveUpFinish, sayUnderWay } from './under-way.ts'
 
@@ -104,12 +104,6 @@ export function addUsage(a: Usage, b: Usage): Usage {
     cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
     cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
   }
-}
-
-function begunWith(events: readonly EventBody[], turn: number | undefined): readonly InputId[] {
-  return events.flatMap((event) =>
-    event.kind === 'turn.started' && event.turn === turn ? event.inputs : [],
-  )
 }
 
 class ItemFold {
@@ -259,9 +253,7 @@ class ItemFold {
     if (!isCut) this.#delivered((input) => inputs.includes(input.id))
     // Until it is known what became of its message, it is not over that the turn was to be interrupted.
     const isOpen =
-      event.cut === true &&
-      session.state === 'working' &&
-      draft.sent.some(({ id }) => inputs.includes(id))
+      isCut && session.state === 'working' && draft.sent.some(({ id }) => inputs.includes(id))
     endTurnOfRequests(draft, event.reason)
     draft.set({
       turnStartedAt: null,
@@ -325,21 +317,34 @@ class ItemFold {
     const begun = begunWith(this.#turnEvents, turn)
     const isLost = turnCut && item.fate === 'never' && held.some(({ id }) => begun.includes(id))
     if (isLost && (state === 'resuming' || state === 'waiting')) draft.event(TURN_LOST)
-    const isInterrupted = pending === 'interrupt'
-    if (
-      turnStartedAt !== null ||
-      (state !== 'working' && !(state === 'waiting' && isInterrupted))
-    ) {
+    if (turnStartedAt !== null) return
+    if (state !== 'working') {
+      if (pending === 'interrupt') this.#settleInterrupt(item.fate, begun)
       return
     }
-    if (state === 'working') draft.move('waiting', item.reason, 'Send a message to try again.')
-    if (!isInterrupted) return
+    draft.move('waiting', item.reason, 'Send a message to try again.')
+    if (pending !== 'interrupt') return
     draft.set({ pending: null })
     // Who interrupted without a word did not want it done.
     const message = draft.queued.some(({ inputKind }) => inputKind === 'interrupt')
-    if (message || draft.queued.length === 0) return
+    if (!message && draft.queued.length > 0) this.#holdBack()
+  }
+
+  /** The fate of what began the interrupted turn is known: only where nothing else was said by now, it is held back. */
+  #settleInterrupt(fate: 'never' | 'unknown', begun: readonly InputId[]): void {
+    const { draft } = this
+    if (draft.sent.length > 0) return
+    const isBegun = ({ id }: { id: InputId }) => begun.includes(id)
+    const isResuming = draft.session.state === 'resuming'
+    // Of a turn that had not begun the next `ready` decides.
+    if (isResuming && (fate === 'never' || draft.queued.some(isBegun))) return
+    draft.set({ pending: null })
+    if (!isResuming && draft.queued.length > 0 && draft.queued.every(isBegun)) this.#holdBack()
+  }
+
+  #holdBack(): void {
     this.frees = false
-    draft.move('waiting', ...SAID_OF_HELD_BACK)
+    this.draft.move('waiting', ...SAID_OF_HELD_BACK)
   }
 
   #refused(item: Extract<AgentItem, { type: 'refused' }>): void {

@@ -174,7 +174,7 @@ export function changeRuntime(draft: SessionDraft, anew: string, ids: Ids): void
     ...{ conversation: null, conversations: withConversation(draft.session) },
     ...{ contextTokens: null, contextWindow: null, turnCut: false, outcome: null },
     continueWith: null,
-    pending: pending === 'continue' ? null : pending,
+    pending: pending === 'continue' || pending === 'interrupt' ? null : pending,
   })
   if (isUntold) return
   handOver(draft, anew, ids)

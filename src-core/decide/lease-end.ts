@@ -97,12 +97,13 @@ export function loseLease(
       'resuming',
       before.turnCut && !running && before.reason !== '' ? before.reason : what,
     )
-    const isNotBegun = before.pending === 'interrupt' && !running
+    // What was to be interrupted has not begun, or nobody knows yet whether the runtime has it.
+    const isOpen = before.pending === 'interrupt' && (!running || draft.sent.length > 0)
     draft.set({
       queuedAt: now,
       saga: null,
       wakes: before.wakes || (running && wakesUp(before.saga)),
-      pending: before.pending === 'finish' || isNotBegun ? before.pending : null,
+      pending: before.pending === 'finish' || isOpen ? before.pending : null,
     })
   }
   return { answer: draft, change: draft.change() }

@@ -1,4 +1,4 @@
-import type { Instant } from '../../src-shared/ids.ts'
+import type { InputId, Instant } from '../../src-shared/ids.ts'
 import type { EventBody, LiveBlock } from '../../src-shared/timeline.ts'
 import { inlineText } from './large-text.ts'
 import type { SessionDraft } from './session-draft.ts'
@@ -19,6 +19,16 @@ export const TURN_LOST: EventBody = {
   level: 'warning',
   code: 'turn.lost',
   text: 'The runtime had not recorded yet what the last turn began with. The message goes to it again, with a word that the turn was cut: what was done in it may be done a second time.',
+}
+
+/** What began a turn, as far as these events tell. */
+export function begunWith(
+  events: readonly EventBody[],
+  turn: number | undefined,
+): readonly InputId[] {
+  return events.flatMap((event) =>
+    event.kind === 'turn.started' && event.turn === turn ? event.inputs : [],
+  )
 }
 
 /** Calls of the events that nobody told the result of; Core's own `unknown` is no result. */

@@ -88,8 +88,8 @@ test('the id of a message is taken: another text under it is refused instead of 
   expect((await sessions.inputs({ ref: ticket.key })).map(({ text }) => text)).not.toContain('two')
 })
 
-/** A person interrupts the turn of a message, with `text` for another one, and the runtime dies in it. */
-async function interruptedAndCut(text?: string) {
+/** A person interrupts the turn of a message, with `text` for another one, and the runtime or the agent dies in it. */
+async function interruptedAndCut(text?: string, dies: 'runtime' | 'agent' = 'runtime') {
   const core = await startTestCore({ agents: 1 })
   const { ticket, agent } = await waiting(core)
   const ref = ticket.key
@@ -99,7 +99,9 @@ async function interruptedAndCut(text?: string) {
   const { id, inputs } = delivery
   await stored(agent, () => agent.event({ kind: 'turn.started', turn: 2, inputs }))
   await core.client.sessions.interrupt({ ref, ...(text === undefined ? {} : { text }) })
-  await stored(agent, () => agent.endTurn(2, 'interrupted', { cut: true }))
+  if (dies === 'runtime') {
+    await stored(agent, () => agent.endTurn(2, 'interrupted', { cut: true }))
+  }
   const stateOf = async (said: string) => {
     const all = await core.storage.rows({ table: 'input' })
     return all.find((row) => row.text === said)?.state
@@ -118,6 +120,18 @@ test('of an interrupted turn that its runtime did not end, nobody knows whether 
   expect(await core.client.sessions.show({ ref })).toMatchObject(waits)
 })
 
+test.each(['unknown', 'never'] as const)(
+  'what a person says meanwhile goes to the runtime, whatever became of the other: %s',
+  async (fate) => {
+    const { core, ref, agent, said } = await interruptedAndCut()
+    await core.client.sessions.send({ ref, text: 'Then this.' })
+    await stored(agent, () => agent.item({ ...said, fate }))
+    const text = (await deliveries(agent, 3))[2]?.text
+    expect(text).toContain('Then this.')
+    expect(text?.includes('Begin this.')).toBe(fate === 'never')
+  },
+)
+
 test('where the runtime has it, the interrupt is over, and the next message goes to it', async () => {
   const { core, ref, agent, id, stateOf } = await interruptedAndCut()
   await core.client.sessions.send({ ref, text: 'Then this.' })
@@ -127,12 +141,16 @@ test('where the runtime has it, the interrupt is over, and the next message goes
   expect((await core.client.sessions.show({ ref })).pending).toBeUndefined()
 })
 
-test.each(['the same agent', 'another agent'])(
+test.each([
+  ['the same agent', undefined],
+  ['another agent', undefined],
+  ['another agent, as that died in the turn', 'agent'],
+] as const)(
   'where it certainly does not have it, it is held back until a person says more: %s',
-  async (who) => {
-    const { core, ref, agent, said, stateOf } = await interruptedAndCut()
+  async (who, dies) => {
+    const { core, ref, agent, said, stateOf } = await interruptedAndCut(undefined, dies)
     let now = agent
-    if (who === 'another agent') {
+    if (who !== 'the same agent') {
       agent.die()
       await inState(core, ref, 'resuming')
       now = await nextAgent(core, agent)
@@ -447,7 +465,7 @@ test('an interrupt outlives the agent that was to begin the turn', async () => {
   next.ready()
   // Nothing else says why what is queued stays where it is.
   expect(await inState(core, ticket.key, 'waiting')).toMatchObject({
-    reason: 'interrupted before its turn began: what is queued was not delivered',
+    reason: 'interrupted: what is queued was not delivered',
     queuedInputs: 1,
   })
   await settle()
