@@ -14,7 +14,7 @@ import { asStep, driverSpecOf, type LoopContext, timed } from './context.ts'
 import { Deliveries } from './deliveries.ts'
 import { isWorkspaceThere } from './missing-workspace.ts'
 import { RUNTIME_LIMITS, RuntimeKeeper } from './runtime-keeper.ts'
-import { type CutFacts, NOTHING_CUT, type RuntimeLoss } from './runtime-loss.ts'
+import { type CutFacts, fateOf, NOTHING_CUT, type RuntimeLoss, tellsFirst } from './runtime-loss.ts'
 import { TurnBook } from './turn-book.ts'
 
 export type ConversationOptions = {
@@ -157,17 +157,13 @@ export class Conversation {
       this.turns.deliver(id, context.clock.now(), fate === 'joined')
     }
     this.turns.recover(recovery.signals)
+    if (tellsFirst(recovery))
+      this.giveBackAll('The runtime is told with it what it had not recorded.')
     for (const { id } of open) {
       if (this.turns.isDelivered(id)) continue
       // A conversation that never began holds nothing.
       const isNever = facts === null || recovery.fates.get(id) === 'never'
-      this.#giveBack(
-        id,
-        isNever ? 'never' : 'unknown',
-        isNever
-          ? 'The runtime ended before it had the message.'
-          : 'The runtime ended before it said whether it had the message.',
-      )
+      this.#giveBack(id, ...fateOf(isNever))
     }
     this.#cut = NOTHING_CUT
   }

@@ -1,5 +1,6 @@
+import { RECORD_BEHIND } from '../../src-shared/agent-wire.ts'
 import type { Refusal } from '../../src-shared/refusal.ts'
-import type { ResumeFacts } from '../runtimes/driver.ts'
+import type { Recovery, ResumeFacts } from '../runtimes/driver.ts'
 
 /** How a runtime ended that nobody told to. */
 export type RuntimeLoss = {
@@ -15,3 +16,18 @@ export type RuntimeLoss = {
 export type CutFacts = Pick<ResumeFacts, 'turnCut' | 'storedRefs' | 'told'>
 
 export const NOTHING_CUT: CutFacts = { turnCut: false, storedRefs: [], told: [] }
+
+/** What is said of a message that the runtime that ended was given, and that its record does not hold. */
+export const fateOf = (isNever: boolean): ['never' | 'unknown', string] =>
+  isNever
+    ? ['never', 'The runtime ended before it had the message.']
+    : ['unknown', 'The runtime ended before it said whether it had the message.']
+
+/** The next message tells the runtime what its record lacks; one that waits was given before that was known. */
+export const tellsFirst = ({ signals }: Pick<Recovery, 'signals'>): boolean =>
+  signals.some(
+    (signal) =>
+      signal.type === 'event' &&
+      signal.event.kind === 'notice' &&
+      signal.event.code === RECORD_BEHIND,
+  )

@@ -145,3 +145,28 @@ for (const fate of ['joined', 'never'] as const) {
     await harness.loop.release()
   })
 }
+
+test('a message that waits comes again where the runtime has to be told with it what it did not record', async () => {
+  const { harness } = await inTurn()
+  harness.driver.end()
+  const notice = { kind: 'notice' as const, level: 'warning' as const, code: 'record.behind' }
+  const event = { ...notice, text: 'It lacks the end.' }
+  harness.driver.launches = [{ signals: [{ type: 'event', at: new Date().toISOString(), event }] }]
+  harness.driver.die()
+  const waits = makeDelivery('waits')
+  harness.loop.deliver(waits)
+  const told = await harness.untilItem('undelivered')
+  expect(told).toMatchObject({ delivery: waits.id, fate: 'never' })
+  expect(harness.items.indexOf(told)).toBeGreaterThan(
+    harness.items.findIndex(
+      (item) =>
+        item.type === 'event' &&
+        item.event.kind === 'notice' &&
+        item.event.code === 'record.behind',
+    ),
+  )
+  expect(harness.driver.asked).not.toContain('send waits')
+  harness.loop.deliver(waits)
+  await harness.untilAsked('send waits')
+  await harness.loop.release()
+})
