@@ -12,7 +12,13 @@ import { isAlive, processOf } from '../../support/process-tree.ts'
 import { TESTED, writeGarbler } from '../../support/runtimes.ts'
 import { bash, say, script } from '../../support/steps.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { ofKind, waitForEvent, waitForState, waitForTurnEnd } from '../../support/watch.ts'
+import {
+  ofKind,
+  timelineOf,
+  waitForEvent,
+  waitForState,
+  waitForTurnEnd,
+} from '../../support/watch.ts'
 import { test } from '../../support/workbench.ts'
 
 // The cold start of some of them takes a second of a processor that is not busy.
@@ -78,7 +84,17 @@ for (const runtime of TESTED) {
     await waitForTurnEnd(client, id, 1, TURN_LIMIT_MS)
     const { conversation } = await scene.session()
     await killRuntime(scene)
+    // A message that comes before its end is heard goes to one that is gone, and then once more.
+    await waitFor('its end to be heard', async () =>
+      (await timelineOf(client, id)).some(
+        (event) =>
+          (event.kind === 'notice' && event.code === 'runtime.exited') ||
+          (event.kind === 'resume.step' && event.step === 'conversation'),
+      ),
+    )
     await scene.turn(2, 'Second-word.', say('Turn two is over.'))
+    const ends = ofKind(await timelineOf(client, id), 'turn.ended')
+    expect(ends).toMatchObject([{ reason: 'completed' }, { reason: 'completed' }])
     expectWhole(scene, ['Ticket-word.', 'Second-word.'], ['I begin.', 'first-tool'])
 
     await client.sessions.send({
