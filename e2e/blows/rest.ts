@@ -76,6 +76,14 @@ async function look(client: BalletClient): Promise<{ seen: AtRest; reasons: stri
       reasons.push(`${ticket} has queued inputs`)
     }
   }
+  // Until the fate of what a killed runtime was given is told, the session waits, and is brought back.
+  const waiting = sessions.filter(({ state }) => state === 'waiting')
+  const sent = await Promise.all(
+    waiting.map(({ id }) => client.sessions.inputs({ ref: id, state: 'sent' })),
+  )
+  for (const [index, { ticket }] of waiting.entries()) {
+    if ((sent[index] ?? []).length > 0) reasons.push(`${ticket} has an input under way`)
+  }
   for (const { ticket, title, waits } of open) {
     if (waits) reasons.push(`${ticket} asks: ${title}`)
   }

@@ -50,8 +50,7 @@ for (const { after, victims: possible } of moments) {
       )
       const { client } = await killed(bench, first, victim)
       await settled(client, id)
-      const cut = await client.sessions.show({ ref: id })
-      const events = await timelineOf(client, id)
+      const { session: cut, events } = await seenAtOnce(client, id)
       checkTimeline(events, cut)
       expect(events.slice(0, before.length)).toEqual(before)
       const [ticket] = await client.sessions.inputs({ ref: id })
@@ -59,8 +58,7 @@ for (const { after, victims: possible } of moments) {
 
       await client.sessions.send({ ref: id, text: `Next-word. ${script(say('I go on.'))}` })
       await waitForTurnEnd(client, id, cut.turn + 1)
-      const now = await client.sessions.show({ ref: id })
-      const all = await timelineOf(client, id)
+      const { session: now, events: all } = await seenAtOnce(client, id)
       checkTimeline(all, now)
       expect(ofKind(all, 'assistant.text').at(-1)?.text).toBe('I go on.')
       if (cut.conversation !== null) expect(now.conversation).toBe(cut.conversation)
@@ -89,4 +87,13 @@ async function settled(client: BalletClient, id: string): Promise<void> {
     },
     { timeoutMs: 60_000, everyMs: 50 },
   )
+}
+
+/** A session and its timeline, as of one moment: that a runtime ended is told whenever it is heard. */
+function seenAtOnce(client: BalletClient, id: string) {
+  return waitFor('the session and its timeline to agree', async () => {
+    const session = await client.sessions.show({ ref: id })
+    const events = await timelineOf(client, id)
+    return events.at(-1)?.seq === session.lastSeq && { session, events }
+  })
 }
