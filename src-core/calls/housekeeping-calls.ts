@@ -1,5 +1,6 @@
 import type { FoundThing, Leftover } from '../../src-shared/moving.ts'
 import { accept, BalletError, type Result } from '../../src-shared/refusal.ts'
+import { SerialQueue } from '../commit/serial-queue.ts'
 import type { Calls } from '../core.ts'
 import { type Known, whyLeftOver } from '../decide/leftovers.ts'
 import { GC_PROBE_MS } from '../limits.ts'
@@ -9,7 +10,8 @@ import type { CallContext } from './context.ts'
 /** The calls that look after the data folder. */
 export function housekeepingCalls(context: CallContext): Pick<Calls['host'], 'exportKey' | 'gc'> {
   const { ports } = context
-  let last: Promise<unknown> = Promise.resolve()
+  // Each begins by ending what the one before it left.
+  const queue = new SerialQueue()
   return {
     exportKey: async () => {
       try {
@@ -19,12 +21,7 @@ export function housekeepingCalls(context: CallContext): Pick<Calls['host'], 'ex
         throw error
       }
     },
-    // One at a time: each begins by ending what the one before it left.
-    gc: ({ remove }) => {
-      const next = last.then(() => collect(context, remove))
-      last = next.catch(() => undefined)
-      return next
-    },
+    gc: ({ remove }) => queue.run(() => collect(context, remove)),
   }
 }
 

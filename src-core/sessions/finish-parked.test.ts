@@ -111,7 +111,6 @@ test('what it replaces on the remote is kept here until it is on record, and goe
       .filter(({ kind }) => kind === 'park.keep')
       .at(-1),
   ).toMatchObject({ work })
-  await core.client.sessions.show({ ref: ticket.key })
   for (let seconds = 0; seconds < 60; seconds += 5) {
     core.clock.turn(5_000)
     agent.heartbeat(null)
