@@ -26,19 +26,22 @@ if (unknown !== undefined) usage(`There is no suite ${unknown}.`)
 const totals = { passed: 0, failed: 0 }
 /** @type {string[]} */
 const lines = []
+/** @type {string[]} */
+const broken = []
 
 /**
  * @param {string} name
- * @param {{ passed: number, failed: number, skipped?: number, problem?: string }} result
+ * @param {{ passed: number, failed: number, skipped?: number, failures?: string[], problem?: string }} result
  * @param {number} [elapsedMs]
  */
-function note(name, { passed, failed, skipped = 0, problem }, elapsedMs = 0) {
+function note(name, { passed, failed, skipped = 0, failures = [], problem }, elapsedMs = 0) {
   totals.passed += passed
   totals.failed += failed
   const rest = `${skipped > 0 ? `, ${skipped} skipped` : ''}${problem ? ` (${problem})` : ''}`
   const time = elapsedMs > 0 ? ` in ${formatElapsed(elapsedMs)}` : ''
   const line = `${failed > 0 ? '✗' : '✓'} ${name}: ${passed} passed, ${failed} failed${rest}${time}`
   lines.push(line)
+  broken.push(...failures)
   report.line(line)
 }
 
@@ -62,6 +65,7 @@ for (const suite of suites) {
   note(suite.name, result, Date.now() - start)
 }
 
+if (broken.length > 0) report.line(`\nWhat failed:\n${broken.map((it) => `  ✗ ${it}`).join('\n')}`)
 report.line(`\n${lines.join('\n')}\n`)
 report.line(`${totals.passed} passed, ${totals.failed} failed`)
 process.exitCode = totals.failed > 0 ? 1 : 0

@@ -3,11 +3,9 @@ import { join } from 'node:path'
 import { describeError } from './errors.mjs'
 import { readJson } from './files.mjs'
 import { run } from './run.mjs'
+import { readPlaywright, readVitest } from './test-reports.mjs'
 
-/**
- * What a suite found.
- * @typedef {{ passed: number, failed: number, skipped: number }} Counts
- */
+/** @typedef {import('./test-reports.mjs').Report} Report */
 
 /**
  * @typedef {object} Suite
@@ -16,7 +14,7 @@ import { run } from './run.mjs'
  * @property {{ program: string, args: string[] }} command
  * @property {boolean} [needsBuild] it would test an older build where the build failed
  * @property {string} [results] a JSON report that the command writes
- * @property {(report: any) => Counts} [count] reads it; without it a suite counts as one
+ * @property {(report: any, root: string) => Report} [read] without it a suite counts as one
  */
 
 const MINUTE = 60_000
@@ -74,7 +72,7 @@ export function suitesOf(root, env = process.env) {
         ],
       },
       results: unit,
-      count: countVitest,
+      read: readVitest,
     },
     {
       name: 'bundles',
@@ -88,7 +86,7 @@ export function suitesOf(root, env = process.env) {
       command: withDisplay(env, node, playwright),
       needsBuild: true,
       results: e2e,
-      count: countPlaywright,
+      read: readPlaywright,
     },
   ]
 }
@@ -106,40 +104,12 @@ export function withDisplay(env, program, args, platform = process.platform) {
 }
 
 /**
- * Vitest's JSON report. A file that could not be loaded has no test in it, and counts as one failure.
- * @param {any} report
- * @returns {Counts}
- */
-export function countVitest(report) {
-  const broken = report.testResults.filter(
-    (/** @type {any} */ file) =>
-      file.status === 'failed' &&
-      file.assertionResults.every((/** @type {any} */ test) => test.status !== 'failed'),
-  ).length
-  return {
-    passed: report.numPassedTests,
-    failed: report.numFailedTests + broken,
-    skipped: report.numPendingTests + (report.numTodoTests ?? 0),
-  }
-}
-
-/**
- * Playwright's JSON report. Errors outside of tests count as failures; a flaky test is one too.
- * @param {any} report
- * @returns {Counts}
- */
-export function countPlaywright(report) {
-  const { expected, unexpected, flaky, skipped } = report.stats
-  return { passed: expected, failed: unexpected + flaky + report.errors.length, skipped }
-}
-
-/**
  * Runs a suite on this process's outputs. Whatever keeps it from a result counts as one failure: a
  * program that does not start or end, a report that is missing, no test at all.
  *
  * @param {Suite} suite
  * @param {string} root
- * @returns {Promise<Counts & { problem?: string }>}
+ * @returns {Promise<Report & { problem?: string }>}
  */
 export async function runSuite(suite, root) {
   if (suite.results) await rm(suite.results, { force: true })
@@ -151,14 +121,14 @@ export async function runSuite(suite, root) {
   } catch (error) {
     return { ...NOTHING, failed: 1, problem: describeError(error) }
   }
-  if (!suite.results || !suite.count) {
+  if (!suite.results || !suite.read) {
     return code === 0 ? { ...NOTHING, passed: 1 } : { ...NOTHING, failed: 1 }
   }
   const report = await readJson(suite.results)
   if (report === undefined) {
     return { ...NOTHING, failed: 1, problem: `exit code ${code}, and no report` }
   }
-  const counts = suite.count(report)
+  const counts = suite.read(report, root)
   if (counts.passed + counts.failed === 0) return { ...counts, failed: 1, problem: 'no test ran' }
   if (code !== 0 && counts.failed === 0) {
     return { ...counts, failed: 1, problem: `exit code ${code}, though no test failed` }
@@ -166,4 +136,4 @@ export async function runSuite(suite, root) {
   return counts
 }
 
-const NOTHING = { passed: 0, failed: 0, skipped: 0 }
+const NOTHING = { passed: 0, failed: 0, skipped: 0, failures: [] }
