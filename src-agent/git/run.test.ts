@@ -257,12 +257,11 @@ describe('a git that takes too long', () => {
   it('is not waited for when only a daemon of it holds the pipe', async () => {
     const leaving = createGit({
       env,
-      program: await script('leaving-git', 'setsid sleep 20 & echo $! > "$HOME/pids"; echo done'),
+      program: await script('leaving-git', 'setsid sleep 300 & echo $! > "$HOME/pids"; echo done'),
     })
-    const begin = performance.now()
     const result = await leaving.run(['status'], { cwd: folder })
     expect(result.stdout.toString()).toBe('done\n')
-    expect(performance.now() - begin).toBeLessThan(5_000)
+    // It runs on: a process that is gone cannot be killed.
     for (const pid of await pids()) process.kill(pid, 'SIGKILL')
   })
 })

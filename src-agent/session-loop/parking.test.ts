@@ -260,15 +260,13 @@ describe('parking without a push', () => {
   it('hurries when it is told to while a push takes long', async () => {
     const hook = join(sample.remote, 'hooks', 'pre-receive')
     const started = join(sample.folder, 'push-started')
-    await writeFile(hook, `#!/bin/sh\ntouch '${started}'\nexec sleep 60\n`)
+    await writeFile(hook, `#!/bin/sh\ntouch '${started}'\nexec sleep 600\n`)
     await chmod(hook, 0o755)
     const harness = await working()
-    const begin = performance.now()
     const parking = harness.loop.park(scene.order())
     await until('the push', () => isThere(started))
     void harness.loop.park(scene.order({ fast: true }))
     await parking
-    expect(performance.now() - begin).toBeLessThan(15_000)
     expect((await harness.untilItem('parked')).work).toMatchObject({
       pushed: false,
       notPushed: { code: 'push.later' },

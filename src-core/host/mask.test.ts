@@ -12,7 +12,7 @@ test.each([
 
 test.each(['x', '://a:', 'a:', 'Bearer ', 'sk-', '@'])('long texts of %j cost no time', (piece) => {
   const text = piece.repeat(20_000 / piece.length)
-  const start = performance.now()
-  maskText(text)
-  expect(performance.now() - start).toBeLessThan(200)
+  // Each letter taken for a beginning would cost half a second a time, and the test its limit.
+  const masked = maskText(text)
+  for (let n = 0; n < 200; n += 1) expect(maskText(text)).toBe(masked)
 })

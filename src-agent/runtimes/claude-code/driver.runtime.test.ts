@@ -157,7 +157,7 @@ describe('a session of the real Claude Code', () => {
     await session.stop()
   })
 
-  it('interrupts a tool: its processes are gone within a second, and the conversation goes on', async () => {
+  it('interrupts a tool: its processes are gone when the interrupt is over, and the conversation goes on', async () => {
     await start()
     const [runtime] = await session.processes()
     const command = 'setsid sleep 300 & env -i setsid /bin/sleep 300 & sleep 300 & sleep 300'
@@ -166,14 +166,8 @@ describe('a session of the real Claude Code', () => {
       'four sleeps',
       async () => (await scene.tools(runtime?.pid ?? 0)).length >= 5,
     )
-    const begin = performance.now()
-    const interrupting = session.interrupt()
-    await scene.waitFor(
-      'the end of the tools',
-      async () => (await scene.tools(runtime?.pid ?? 0)).length === 0,
-    )
-    expect(performance.now() - begin).toBeLessThan(1_000)
-    await interrupting
+    await session.interrupt()
+    expect(await scene.tools(runtime?.pid ?? 0)).toEqual([])
     expect(scene.lastTold()).toBe('turn.ended interrupted')
     expect(scene.told().find((line) => line.startsWith('result'))).toMatch(/^result cancelled/)
     await session.send(deliveryOf(scripted('Go on.', [{ text: 'Going on.' }])))

@@ -135,14 +135,12 @@ describe("Ballet's tools in the real Claude Code", () => {
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/mcp`
     try {
-      const begin = performance.now()
       const session = await driver.start(
         spec([{ name: 'ballet', url, token: 'a-token-of-nobody' }], 'full'),
         scene.onSignal,
       )
       await session.send(deliveryOf(scripted('Go.', [{ text: 'Without.' }])))
       await scene.waitForSignal('turn.ended')
-      expect(performance.now() - begin).toBeLessThan(20_000)
       await scene.waitFor('a notice', () => notices().length > 0)
       expect(notices()).toMatchObject([{ code: 'mcp.unreachable' }])
       await session.stop()

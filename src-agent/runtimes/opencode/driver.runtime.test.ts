@@ -125,14 +125,8 @@ describe('a session of the real opencode', () => {
       'both sleeps',
       async () => (await scene.tools(server?.pid ?? 0)).length >= 3,
     )
-    const begin = performance.now()
-    const interrupting = session.interrupt()
-    await scene.waitFor(
-      'the end of the tools',
-      async () => (await scene.tools(server?.pid ?? 0)).length === 0,
-    )
-    expect(performance.now() - begin).toBeLessThan(1_500)
-    await interrupting
+    await session.interrupt()
+    expect(await scene.tools(server?.pid ?? 0)).toEqual([])
     expect(scene.told().at(-1)).toBe('turn.ended interrupted')
     expect(
       scene
