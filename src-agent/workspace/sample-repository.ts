@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -76,6 +77,8 @@ export async function makeSample(options: SampleOptions = {}): Promise<Sample> {
     await rm(work, { recursive: true })
     return made
   }
+  // Processes are found by it on the whole machine, also those of another test.
+  const session = randomUUID()
   const told: Told[] = []
   const steps: string[] = []
   const sample: Sample = {
@@ -88,7 +91,7 @@ export async function makeSample(options: SampleOptions = {}): Promise<Sample> {
     commit,
     plan: (changes) => ({
       dataDir,
-      session: '019a0000-0000-7000-8000-00000000a1b2',
+      session,
       ticket: 'SHOP-1',
       repo: remote,
       baseBranch: 'main',

@@ -3,14 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { SessionMarker } from '../../../src-shared/agent-wire.ts'
 import { endTree, processesWith } from '../../process-tree/index.ts'
+import { newMarker } from '../../process-tree/testing/new-marker.ts'
 import { Terminals } from './terminals.ts'
 
-const marker = SessionMarker.parse({
-  session: '01900000-0000-7000-8000-00000000ac91',
-  nonce: '0123456789abcdef',
-})
+const marker = newMarker()
 const AT_ONCE = 40
 
 let cwd = ''

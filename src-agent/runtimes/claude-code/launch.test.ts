@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SessionMarker } from '../../../src-shared/agent-wire.ts'
+import { newMarker } from '../../process-tree/testing/new-marker.ts'
 import type { DriverSpec } from '../driver.ts'
 import { readRepositoryNotes } from '../repository-notes.ts'
 import { configFolder, launchEnvironment, prepareLaunch } from './launch.ts'
@@ -23,10 +23,7 @@ const spec = (): DriverSpec => ({
   model: 'a-model',
   args: ['--max-turns', '3'],
   env: {},
-  marker: SessionMarker.parse({
-    session: '0190c0de-0000-7000-8000-000000000001',
-    nonce: '0123456789abcdef',
-  }),
+  marker: newMarker(),
   permission: 'full',
   grants: [],
   prompt: 'Be good.',

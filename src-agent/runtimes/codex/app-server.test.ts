@@ -1,15 +1,12 @@
 import { tmpdir } from 'node:os'
 import { expect, it } from 'vitest'
-import { SessionMarker } from '../../../src-shared/agent-wire.ts'
 import { endTree } from '../../process-tree/index.ts'
+import { newMarker } from '../../process-tree/testing/new-marker.ts'
 import { SecretMask } from '../mask-secrets.ts'
 import { AppServer } from './app-server.ts'
 
 it('limits a request and an answer to a server that does not read what is written to it', async () => {
-  const marker = SessionMarker.parse({
-    session: '01900000-0000-7000-8000-00000000c0de',
-    nonce: '0123456789abcdef',
-  })
+  const marker = newMarker()
   const server = await AppServer.start({
     ...{ executable: '/bin/sleep', args: ['60'], cwd: tmpdir(), env: {} },
     ...{ marker, mask: new SecretMask({}) },

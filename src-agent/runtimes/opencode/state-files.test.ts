@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { SessionMarker } from '../../../src-shared/agent-wire.ts'
 import { endTree, processesWith } from '../../process-tree/index.ts'
 import { newMarker } from '../../process-tree/testing/new-marker.ts'
 import type { RuntimePlace } from '../driver.ts'
@@ -65,10 +64,7 @@ describe('moving a conversation of opencode', () => {
   })
 
   it('is found by the marker of its session while it is under way', async () => {
-    const marker = SessionMarker.parse({
-      session: '019b0000-0000-7000-8000-000000000001',
-      nonce: '0123456789abcdef',
-    })
+    const marker = newMarker()
     const marked = { ...place, marker }
     const env = { ...place.env, MARKED: join(root, 'marked') }
     await restoreWith('echo "$BALLET_SESSION" > "$MARKED"', { ...marked, env })
