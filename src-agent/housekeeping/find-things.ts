@@ -41,19 +41,23 @@ export function housekeepingMarker(dataDir: string): SessionMarker {
  * What Ballet made in a data folder and what runtimes keep of conversations in its workspaces, as far as the things
  * themselves prove it: by a name that only Ballet gives, in the place for it, and by what they say of themselves.
  * What does not prove it is not in the list. Links are never followed. A runtime that does not say what it keeps, such as
- * one that was removed from this machine, is told to `log`; the others are looked at all the same.
+ * one that was removed from this machine, is told to `log`; the others are looked at all the same. Rejects when `signal`
+ * is given, before it looks at the next kind or asks the next runtime.
  */
-export async function findThings(
-  dataDir: string,
-  { drivers, envs, log }: { drivers: Drivers; envs: readonly Environment[]; log?: Log },
-): Promise<FoundThing[]> {
-  return [
-    ...(await findWorkspaces(dataDir)),
-    ...(await findKept(dataDir)),
-    ...(await findScratch(dataDir)),
-    ...(await findMirrors(dataDir)),
-    ...(await findStates(dataDir, { drivers, envs, log })),
-  ]
+export async function findThings(dataDir: string, options: FindOptions): Promise<FoundThing[]> {
+  const found: FoundThing[] = []
+  for (const find of [findWorkspaces, findKept, findScratch, findMirrors, findStates]) {
+    options.signal.throwIfAborted()
+    found.push(...(await find(dataDir, options)))
+  }
+  return found
+}
+
+type FindOptions = {
+  drivers: Drivers
+  envs: readonly Environment[]
+  signal: AbortSignal
+  log?: Log
 }
 
 async function findWorkspaces(dataDir: string): Promise<FoundThing[]> {
@@ -110,11 +114,12 @@ async function findMirrors(dataDir: string): Promise<FoundThing[]> {
 
 async function findStates(
   dataDir: string,
-  { drivers, envs, log }: { drivers: Drivers; envs: readonly Environment[]; log: Log | undefined },
+  { drivers, envs, signal, log }: FindOptions,
 ): Promise<FoundThing[]> {
   const found = new Map<string, FoundThing>()
   for (const place of statePlaces(dataDir, envs)) {
     for (const driver of Object.values(drivers)) {
+      signal.throwIfAborted()
       try {
         for (const each of (await driver.state?.list(place)) ?? []) {
           const { path, bytes, ageMs, conversation: owner, ran } = each

@@ -30,7 +30,7 @@ const drivers = { 'claude-code': createClaudeCodeDriver() }
 const env = () => ({ ...sample.env, CLAUDE_CONFIG_DIR: config })
 /** What projects add to the environment. */
 let ownEnvs: Record<string, string>[] = []
-const find = () => findThings(sample.dataDir, { drivers, envs: [env(), ...ownEnvs] })
+const find = () => findThings(sample.dataDir, { drivers, envs: [env(), ...ownEnvs], signal: never })
 const remove = async (things: Awaited<ReturnType<typeof find>>) => {
   const git = { ...sample.git, env: env() }
   return removeThings(things, {
@@ -190,7 +190,7 @@ it('finds each conversation of one file, and looks at all runtimes though one do
     },
   }
   const things = await findThings(sample.dataDir, {
-    ...{ drivers: all, envs: [env()] },
+    ...{ drivers: all, envs: [env()], signal: never },
     log: (level, message, fields) => told.push(`${level} ${message}: ${fields?.why}`),
   })
   expect(things.map(({ kind, owner }) => [kind, owner])).toEqual([
@@ -221,6 +221,29 @@ it('finds each conversation of one file, and looks at all runtimes though one do
   )
   expect(finding).toMatchObject({ kind: 'state.remove' })
   expect([removed.at(-1), markers.at(-1)]).toEqual(['fourth', marker])
+})
+
+it('asks no other runtime once its limit is over', async () => {
+  const limit = new AbortController()
+  const asked: string[] = []
+  const driverOf = (runtime: 'codex' | 'opencode') => ({
+    ...drivers['claude-code'],
+    runtime,
+    state: {
+      ...{ capture: async () => [], restore: async () => [], remove: async () => 0 },
+      list: async () => {
+        asked.push(runtime)
+        limit.abort()
+        return []
+      },
+    },
+  })
+  const all = { codex: driverOf('codex'), opencode: driverOf('opencode') }
+  const finding = findThings(sample.dataDir, {
+    ...{ drivers: all, envs: [env()], signal: limit.signal },
+  })
+  await expect(finding).rejects.toThrow('aborted')
+  expect(asked).toEqual(['codex'])
 })
 
 it('git that removes a branch carries the mark of its session', async () => {

@@ -170,7 +170,7 @@ async function find(
       return {
         kind: 'things.find',
         things: await findThings(dataDir, {
-          ...{ drivers, envs: envsOf(probe) },
+          ...{ drivers, envs: envsOf(probe), signal },
           ...(log === undefined ? {} : { log }),
         }),
       }

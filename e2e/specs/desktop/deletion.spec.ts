@@ -2,7 +2,6 @@ import { expect, type Page } from '@playwright/test'
 import { serious } from '../../support/accessibility.ts'
 import { runtimeFilesOf } from '../../support/ballet-things.ts'
 import { parkNow, SHOP_FILES, startWithWork } from '../../support/parked-work.ts'
-import { waitFor } from '../../support/wait-for.ts'
 import { addProject } from '../../support/watch.ts'
 import { timelineRegion } from '../../support/window.ts'
 import { test } from '../../support/workbench.ts'
@@ -26,9 +25,6 @@ test('deleting a ticket whose work is nowhere else takes the name of its branch,
   // Without what is not for the remote: it is the branch that holds the only copy.
   const { session } = await startWithWork(client, 'rm .env')
   await parkNow(client, session.id)
-  await waitFor('the agent to be free', async () =>
-    (await client.agents.list()).every((agent) => agent.session === null),
-  )
   await openTicket(window, session.ticket)
 
   // It can be thought over.
