@@ -15,6 +15,8 @@ const documents = [
   'docs/ARCHITECTURE.md',
   'docs/GLOSSARY.md',
   'docs/SCRIPTED-MODEL.md',
+  'docs/performance.md',
+  'docs/reliability.md',
   'docs/runtimes.md',
   ...decisions,
 ]

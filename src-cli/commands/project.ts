@@ -49,7 +49,7 @@ type EditOptions = Partial<AddOptions> & {
 const { shape } = ProjectSettings
 
 const PERMISSION =
-  'what the runtime asks before it does it: full: nothing; edits: all but edits of files and the commands mkdir, touch, rm, rmdir, mv, cp and sed, in the workspace; ask: these too; commands that only read, such as ls and echo, in no mode'
+  'what the runtime asks before it does it: full: nothing, it can do whatever you can on this machine; edits: all but reading and editing files in the workspace; ask: edits too. Which commands count as harmless is the decision of the runtime'
 const SKILL_LIMIT = 50_000
 const SOURCE =
   'what the planner may read: a path or glob in the repository, or an absolute path; repeatable'

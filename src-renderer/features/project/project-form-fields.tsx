@@ -249,15 +249,18 @@ export function ProjectForm({
             value={draft.permission}
             onChange={(event) => set('permission')(event.target.value)}
           >
-            <option value="full">full · does what it needs in its workspace</option>
+            <option value="full">
+              full · asks nothing; can do whatever you can on this machine
+            </option>
             <option value="edits">
-              edits · edits files, runs mkdir, touch, rm, rmdir, mv, cp, sed there; asks for the
-              rest
+              edits · reads and edits files in its workspace; asks before the rest
             </option>
-            <option value="ask">
-              ask · asks for everything that changes something, not for ls, echo and the like
-            </option>
+            <option value="ask">ask · asks before it changes anything</option>
           </select>
+          <p className="form-help">
+            Which commands count as harmless is the runtime’s own decision: Codex and opencode ask
+            before every command, Claude Code not before those that only read.
+          </p>
         </div>
         <Row id="project-model" label="Model" wrong={wrong.model}>
           <input

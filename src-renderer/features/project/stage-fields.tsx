@@ -53,7 +53,7 @@ export function StageFields({
                   className="field"
                   aria-label={`Model of ${named}`}
                   placeholder={
-                    each.runtime === '' ? 'the project’s model' : 'the runtime’s own choice'
+                    each.runtime === '' ? 'model: the project’s' : 'model: the runtime’s own'
                   }
                   value={each.model}
                   maxLength={200}
@@ -84,7 +84,7 @@ export function StageFields({
                 <textarea
                   className="field mono stage-args"
                   aria-label={`Arguments of ${named}`}
-                  placeholder={each.runtime === '' ? 'the project’s arguments' : 'no arguments'}
+                  placeholder={each.runtime === '' ? 'arguments: the project’s' : 'arguments: none'}
                   rows={1}
                   value={each.args}
                   autoComplete="off"
