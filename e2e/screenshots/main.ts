@@ -14,6 +14,7 @@ import {
   muchView,
   pageViews,
   parkingViews,
+  quitView,
   sessionViews,
 } from './views.ts'
 
@@ -25,7 +26,10 @@ of its views, and takes each at 1440×900 and 1024×700, light and dark.
   --into FOLDER  where they go (default: docs/screenshots)
 `
 
-const stages = [firstViews, fillWorld, sessionViews, inboxViews, pageViews, parkingViews, muchView]
+const stages = [
+  ...[firstViews, fillWorld, sessionViews, inboxViews],
+  ...[pageViews, parkingViews, muchView, quitView],
+]
 
 /** Gives the exit code. */
 export async function main(args: string[]): Promise<number> {

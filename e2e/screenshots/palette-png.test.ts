@@ -17,6 +17,16 @@ it('takes at most 256 of more colours, and the common ones as they are', () => {
   expect(palette).toContain(0x0f1115)
 })
 
+it('keeps the colour of a small dot among letters of many colours', () => {
+  const width = 64
+  const pixels = Uint32Array.from({ length: width * width }, (_, at) => (at * 4_001) & 0xffffff)
+  for (let y = 10; y < 18; y += 1) pixels.fill(0x6643ad, y * width + 10, y * width + 18)
+  const picture = writePng({ width, height: width, pixels })
+  const palette = picture.subarray(picture.indexOf('PLTE') + 4)
+  const colours = Array.from({ length: 256 }, (_, at) => palette.readUIntBE(at * 3, 3))
+  expect(colours).toContain(0x6643ad)
+})
+
 it('reads what a browser writes, and writes what anybody reads', () => {
   // Two rows of two pixels: the second row as differences to the one above (filter 2).
   const raw = Buffer.from([0, 10, 20, 30, 255, 1, 2, 3, 255, 2, 1, 1, 1, 0, 0, 0, 0, 0])

@@ -91,14 +91,20 @@ function boxOf(colours: number[], counts: ReadonlyMap<number, number>): Box {
   return { colours, weight, spread, along }
 }
 
-/** At most 256 colours that stand for those of the picture; all of them where there are no more. */
-export function paletteOf(counts: ReadonlyMap<number, number>): number[] {
+/**
+ * At most 256 colours that stand for those of the picture; all of them where there are no more. `flat`: how many pixels of
+ * a colour stand in an area of it, as those of a small dot do and those of the edges of letters do not.
+ */
+export function paletteOf(
+  counts: ReadonlyMap<number, number>,
+  flat: ReadonlyMap<number, number> = counts,
+): number[] {
   const all = [...counts.keys()]
   if (all.length <= COLOURS) return all
-  // Large areas keep exactly their colour; the edges of letters share the rest.
-  const common = all
-    .sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0))
-    .slice(0, COLOURS / 2)
+  // Areas keep exactly their colour; the edges of letters share the rest.
+  const rank = (colour: number) => [flat.get(colour) ?? 0, counts.get(colour) ?? 0] as const
+  all.sort((a, b) => rank(b)[0] - rank(a)[0] || rank(b)[1] - rank(a)[1])
+  const common = all.slice(0, COLOURS / 2)
   let boxes = [boxOf(all.slice(COLOURS / 2), counts)]
   while (boxes.length < COLOURS / 2) {
     const widest = boxes.reduce((a, b) => (b.spread * b.weight > a.spread * a.weight ? b : a))
@@ -132,8 +138,13 @@ function nearest(palette: readonly number[], colour: number): number {
 /** The picture as a PNG with a palette: about half as large as one in full colour. */
 export function writePng({ width, height, pixels }: Picture): Buffer {
   const counts = new Map<number, number>()
-  for (const colour of pixels) counts.set(colour, (counts.get(colour) ?? 0) + 1)
-  const palette = paletteOf(counts)
+  const flat = new Map<number, number>()
+  for (const [at, colour] of pixels.entries()) {
+    counts.set(colour, (counts.get(colour) ?? 0) + 1)
+    const isFlat = at % width > 0 && pixels[at - 1] === colour && pixels[at - width] === colour
+    if (isFlat) flat.set(colour, (flat.get(colour) ?? 0) + 1)
+  }
+  const palette = paletteOf(counts, flat)
   const places = new Map<number, number>(palette.map((colour, at) => [colour, at]))
   const raw = Buffer.alloc((width + 1) * height)
   for (let at = 0; at < pixels.length; at += 1) {

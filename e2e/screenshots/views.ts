@@ -169,7 +169,7 @@ export async function inboxViews({ window, client, camera }: Stage): Promise<voi
   await expect(window.getByRole('button', { name: /^Inbox/u })).toBeVisible()
 }
 
-/** A session that waits, is parked and keeps all of its work, and the window of a quit. */
+/** A session that waits, is parked and keeps all of its work. */
 export async function parkingViews({ window, client, camera }: Stage): Promise<void> {
   const key = await keyOf(client, tickets.mails.title)
   await open(window, tickets.mails.title)
@@ -182,11 +182,6 @@ export async function parkingViews({ window, client, camera }: Stage): Promise<v
     .getByRole('button', { name: /^Parked/u })
     .click()
   await camera.take('parked')
-  await inHash(window, '#quit')
-  await expect(window.getByRole('button', { name: 'Cancel quit' })).toBeVisible()
-  await camera.take('quit', { width: 560, height: 380 })
-  await inHash(window, '')
-  await expect(window.getByRole('button', { name: /^Inbox/u })).toBeVisible()
 }
 
 /** The pages around them. */
@@ -267,6 +262,15 @@ export async function muchView({ window, client, camera }: Stage): Promise<void>
   }
   await window.keyboard.press('Control+Shift+H')
   await camera.take('many-tickets')
+}
+
+/** The window of a quit: what waits is parked, what works has its grace. */
+export async function quitView({ window, client, camera }: Stage): Promise<void> {
+  await inHash(window, '#quit')
+  await expect(window.getByRole('button', { name: 'Cancel quit' })).toBeVisible()
+  await client.agents.drain({ how: 'gently' })
+  await expect(window.locator('.quit-list [data-state="parked"]').first()).toBeVisible()
+  await camera.take('quit', { width: 560, height: 380 })
 }
 
 /** The page of a small window, in this one. */

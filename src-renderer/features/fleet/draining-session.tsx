@@ -6,7 +6,7 @@ import { useSeconds } from '../../stores/clock.ts'
 import type { Row, StepEvent } from '../../sync/rows.ts'
 import { useTimelines } from '../../sync/timelines-context.ts'
 import { showControls } from '../../text/controls.ts'
-import { StateDot, sessionLook } from '../../ui/state-dot.tsx'
+import { StateDot, sessionLook, sessionWord } from '../../ui/state-dot.tsx'
 import { countdown, elapsed } from '../../ui/words.ts'
 
 /** The step that a session is at; undefined while it was told of none. */
@@ -31,7 +31,7 @@ function Turn({ since, graceEnds }: { since: string; graceEnds: number | null })
   const left = graceEnds === null ? 0 : graceEnds - now
   return (
     <>
-      works · {elapsed(now - Date.parse(since))}
+      working · {elapsed(now - Date.parse(since))}
       {graceEnds === null
         ? ''
         : left > 0
@@ -40,6 +40,10 @@ function Turn({ since, graceEnds }: { since: string; graceEnds: number | null })
     </>
   )
 }
+
+/** Whether its turn may go on until the grace is over: one that waits for a permission is parked at once. */
+export const isTurnDrained = ({ state, openRequests }: Session): boolean =>
+  state === 'working' && openRequests === 0
 
 /** How far it is until a session is parked. `graceEnds`: when its turn is interrupted, in milliseconds since 1970. */
 export function DrainingSession({
@@ -58,12 +62,12 @@ export function DrainingSession({
       <span className="pane-meta">
         {session.state === 'parking' ? (
           <ParkingStep id={session.id} />
-        ) : session.state === 'working' && session.turnStartedAt !== null ? (
+        ) : isTurnDrained(session) && session.turnStartedAt !== null ? (
           <Turn since={session.turnStartedAt} graceEnds={graceEnds} />
         ) : session.state === 'parked' && session.parked?.wakes === true ? (
           'parked · goes on at the next start'
         ) : (
-          session.state
+          sessionWord(session)
         )}
       </span>
     </li>

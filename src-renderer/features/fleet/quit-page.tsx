@@ -7,7 +7,7 @@ import { RefusalNote } from '../../ui/refusal-note.tsx'
 import { counted } from '../../ui/words.ts'
 import { useHostTheme } from '../shell/host-theme.ts'
 import { drain } from './drain.ts'
-import { DrainingSession } from './draining-session.tsx'
+import { DrainingSession, isTurnDrained } from './draining-session.tsx'
 
 /** Every session that held an agent since the quit began, in the order in which it was seen. */
 function useLeaving(): readonly string[] {
@@ -33,7 +33,7 @@ export function QuitPage() {
   }, [])
   const shown = leaving.flatMap((id) => sessions.get(id) ?? [])
   const open = shown.filter(({ agent }) => agent !== null)
-  const working = open.some(({ state }) => state === 'working')
+  const working = open.some(isTurnDrained)
   const say = async (how: 'gently' | 'now') => {
     setRefusal(await drain(client, how))
     setGraceFrom(how === 'gently' ? Date.now() : 0)

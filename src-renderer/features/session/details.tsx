@@ -254,15 +254,17 @@ function SessionDetails({ session }: { session: Session }) {
           </code>
           <CopyButton text={session.branch} label="Copy the branch's name" />
         </p>
-        {session.workspace === null ? null : (
+      </Section>
+      {session.workspace === null ? null : (
+        <Section title="Workspace">
           <p className="det-copy">
             <code className="clip-start" title={session.workspace}>
               <bdi>{session.workspace}</bdi>
             </code>
             <CopyButton text={session.workspace} label="Copy the workspace's path" />
           </p>
-        )}
-      </Section>
+        </Section>
+      )}
     </>
   )
 }

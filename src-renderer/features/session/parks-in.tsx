@@ -11,7 +11,8 @@ import { keepSession, parkSession } from './actions.ts'
 export function ParksIn({ at }: { at: string }) {
   return (
     <span className="parks-in" title={`Parks at ${fullTime(at)}`}>
-      parks in <span className="parks-time">{countdown(Date.parse(at) - useSeconds())}</span>
+      <span className="parks-word">parks in </span>
+      <span className="parks-time">{countdown(Date.parse(at) - useSeconds())}</span>
     </span>
   )
 }

@@ -57,6 +57,9 @@ const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size:
   const own = agentWord(agent)
   const word = session === undefined ? own.word : `${sessionWord(session)}${drains}`
   const progress = session === undefined ? '' : reported(session)
+  const deadline = session !== undefined && session.parkAt !== null
+  // What parks waits: its time says it.
+  const saysAll = deadline && word === 'waiting'
   const summary = progress === '' ? '' : `, ${session?.progress?.summary.slice(0, 300)}`
   return (
     <button
@@ -80,16 +83,13 @@ const AgentChip = memo(function AgentChip({ agent, size }: { agent: Agent; size:
       {size === 'number' ? null : (
         <span className="clip">
           {session?.ticket ?? word}
-          {size !== 'wide' || session === undefined ? null : (
-            // What parks waits: its time says it where there is room for that.
-            <span className={session.parkAt !== null && word === 'waiting' ? 'narrow-only' : ''}>
-              {` · ${progress === '' ? word : progress}`}
-            </span>
+          {size !== 'wide' || session === undefined || saysAll ? null : (
+            <span>{` · ${progress === '' ? word : progress}`}</span>
           )}
         </span>
       )}
-      {size !== 'wide' || session === undefined ? null : (
-        <span className="chip-time">
+      {session === undefined || (size !== 'wide' && !deadline) || size === 'number' ? null : (
+        <span className="chip-time" data-deadline={deadline} data-size={size}>
           <Time session={session} />
         </span>
       )}
