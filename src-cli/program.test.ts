@@ -426,7 +426,7 @@ describe('doctor', () => {
     const world = testWorld({ host: { doctor: () => ({ ...report, runtimes }) } })
     expect(await ballet(world, 'doctor')).toBe(0)
     expect(world.out()).toMatch(/PROJECT +RUNS WITH +LOGIN THERE/)
-    expect(world.out()).toMatch(/Shop +codex +logged in by api_key/)
+    expect(world.out()).toMatch(/Shop +codex +logged in by an API key/)
     expect(world.out()).toMatch(/Blog +codex +not logged in/)
   })
 
@@ -445,7 +445,7 @@ describe('doctor', () => {
       /claude-code +not found +2\.1\.332 \(from 2\.1\.197\) +npm install it/,
     )
     expect(world.out()).toMatch(
-      /codex +0\.180\.0 +0\.170\.0, 0\.171\.0 +logged in by api_key +\/usr\/bin\/codex \(!\)/,
+      /codex +0\.180\.0 +0\.170\.0, 0\.171\.0 +logged in by an API key +\/usr\/bin\/codex \(!\)/,
     )
     expect(world.out()).toContain('All is well.')
   })

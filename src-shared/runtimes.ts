@@ -68,6 +68,10 @@ export function titleOfRuntime(
   return acpAgentOf(runtime, own)?.title ?? runtime
 }
 
+/** How a runtime is logged in, for people; `login` as the runtime names it, such as `api_key` or `claude.ai`. */
+export const loginText = (login: string): string =>
+  login === 'api_key' ? 'an API key' : login.replaceAll('_', ' ')
+
 /** The agent that an `acp:<name>` stands for; one of the settings hides the preset of its name. Null: there is none. */
 export function acpAgentOf(
   runtime: string,

@@ -106,6 +106,7 @@ function driverOf({ runtime, costLimitUsd }: PlannerProbe, drivers: Drivers): Dr
     throw new BalletError({
       code: 'runtime.no-driver',
       message: `This build of Ballet cannot drive ${runtime}.`,
+      hint: 'Update Ballet, or choose another runtime.',
     })
   }
   if (costLimitUsd > 0) return driver

@@ -89,6 +89,7 @@ async function findRuntime(
   const problem = {
     code: 'runtime.no-driver',
     message: `This build of Ballet cannot drive ${name}.`,
+    hint: 'Update Ballet, or choose another runtime.',
   }
   return {
     ...{ runtime: name, path: null, version: null, loggedIn: null, login: null },

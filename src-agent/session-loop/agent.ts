@@ -216,6 +216,7 @@ export class Agent {
           ? {
               code: 'runtime.no-driver',
               message: `This build of Ballet cannot drive ${spec.runtime}.`,
+              hint: 'Update Ballet, or choose another runtime.',
             }
           : { code: 'agent.busy', message: 'The agent runs another session.' }
       held.outgoing.item({ type: 'ended', at: clock.now(), outcome: 'failed', kept: true, refusal })

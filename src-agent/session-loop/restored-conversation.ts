@@ -77,5 +77,6 @@ function notAmongFiles(): BalletError {
   return new BalletError({
     code: 'state.missing',
     message: 'The state of the session is not among its kept files.',
+    hint: 'Put it back from a backup, or resume without it: a new conversation goes on with the work.',
   })
 }

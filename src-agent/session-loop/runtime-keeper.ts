@@ -154,7 +154,11 @@ export class RuntimeKeeper {
 const NOTHING: Recovery = { signals: [], fates: new Map() }
 
 function notRunning(): BalletError {
-  return new BalletError({ code: 'runtime.exited', message: 'The runtime does not run any more.' })
+  return new BalletError({
+    code: 'runtime.exited',
+    message: 'The runtime of this session does not run any more.',
+    hint: 'Send a message: the same conversation goes on.',
+  })
 }
 
 /** The start of a runtime was ended by something else than Ballet or the runtime itself: another may go well. */

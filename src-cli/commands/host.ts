@@ -3,6 +3,7 @@ import type { RuntimeReport } from '../../src-shared/agent-wire.ts'
 import { CONTRACT_VERSION, type DoctorReport } from '../../src-shared/contract.ts'
 import type { MachineReport } from '../../src-shared/headless-host.ts'
 import { BalletError } from '../../src-shared/refusal.ts'
+import { loginText } from '../../src-shared/runtimes.ts'
 import type { Context } from '../context.ts'
 import { plainText } from '../plain-text.ts'
 import type { CommandRunner } from '../program.ts'
@@ -148,7 +149,7 @@ function describeHost(report: DoctorReport | MachineReport): (readonly [string, 
 function describeLogin(loggedIn: boolean | null, login: string | null): string {
   if (loggedIn === null) return 'login not known'
   if (!loggedIn) return 'not logged in'
-  return login === null ? 'logged in' : `logged in by ${login}`
+  return login === null ? 'logged in' : `logged in by ${loginText(login)}`
 }
 
 const describeFree = (bytes: number | null) => (bytes === null ? 'not known' : binarySize(bytes))

@@ -105,7 +105,7 @@ function acpAgentOf(key: string, value: string, before: AcpAgent | undefined): u
     if (before !== undefined) return { ...before, title: value }
     throw new UsageError({
       code: 'usage.value',
-      message: `There is no agent ${name} that could have a title.`,
+      message: `There is no runtime acp:${name} that could have a title.`,
       hint: `Give it a command first: ballet settings set acpAgents.${name} "its command"`,
     })
   }

@@ -56,8 +56,10 @@ function checkChange(
     const names = Object.keys(current.acpAgents).sort()
     return refuse(
       'settings.no-agent',
-      `The settings have no agent ${unknown}.`,
-      names.length === 0 ? 'They have none at all.' : `They have ${names.join(', ')}.`,
+      `The settings have no runtime acp:${unknown}.`,
+      names.length === 0
+        ? 'They have none at all.'
+        : `They have ${names.map((name) => `acp:${name}`).join(', ')}.`,
     )
   }
   const sessions = new Map<RuntimeName, string>()

@@ -127,7 +127,7 @@ export class Committer {
       if (count === ATTEMPTS) {
         throw new BalletError({
           code: 'storage.conflict',
-          message: `What was to be changed changed ${ATTEMPTS} times meanwhile.`,
+          message: `It was not saved: others changed the same records ${ATTEMPTS} times meanwhile.`,
           hint: 'Try again.',
         })
       }

@@ -20,7 +20,7 @@ export function checkRuntimeName(runtime: RuntimeName, agents: Agents): Result<u
   const names = [...new Set([...Object.keys(ACP_PRESETS), ...Object.keys(agents)])].sort()
   return refuse(
     'runtime.unknown',
-    `There is no agent ${runtime}.`,
+    `There is no runtime ${runtime}.`,
     `There are ${names.map((name) => `acp:${name}`).join(', ')}. Add another with: ballet settings set acpAgents.${runtime.slice('acp:'.length)} "its command"`,
   )
 }

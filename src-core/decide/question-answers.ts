@@ -109,9 +109,9 @@ function checkOpen(question: QuestionRow): Result<never> | null {
   const who = answer?.author === 'planner' ? 'the planner' : 'a person'
   const hint =
     undoUntil !== null
-      ? `It can still be taken back for a moment: ballet question undo ${key}`
+      ? `It can still be taken back for a moment: Undo beside it, or ballet question undo ${key}`
       : answer?.author === 'planner' && overturned === null
-        ? `Overturn it to correct it: ballet overturn ${key} TEXT`
+        ? `Overturn it to correct it: Overturn beside it, or ballet overturn ${key} TEXT`
         : 'Send the session a message to correct it.'
   return refuse(
     'question.answered',
@@ -189,7 +189,7 @@ export function undoAnswer({ facts, question }: QuestionState, now: Instant): De
     return refuse(
       'question.planned',
       `${key} was answered by the planner: its answers are overturned, not taken back.`,
-      `Correct it: ballet overturn ${key} TEXT`,
+      `Correct it: Overturn beside it, or ballet overturn ${key} TEXT`,
     )
   }
   if (inputId !== null) {

@@ -67,7 +67,7 @@ export class Probes {
         ok: false,
         refusal: message.refusal ?? {
           code: 'probe.failed',
-          message: 'An agent found nothing and did not say why.',
+          message: 'The agent that looked ended its look without a finding and without a reason.',
           hint: 'Try again.',
         },
       })

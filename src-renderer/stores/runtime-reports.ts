@@ -8,6 +8,7 @@ import type { Refusal } from '../../src-shared/refusal.ts'
 import {
   ACP_PRESETS,
   acpAgentOf,
+  loginText,
   OwnRuntime,
   presetOf,
   type RuntimeName,
@@ -100,7 +101,7 @@ export function reportWord(report: RuntimeReport | undefined): string {
 export function loginWord({ loggedIn, login }: Pick<RuntimeReport, 'loggedIn' | 'login'>): string {
   if (loggedIn === null) return ''
   if (!loggedIn) return 'not logged in'
-  return `logged in${login === null ? '' : ` by ${login}`}`
+  return `logged in${login === null ? '' : ` by ${loginText(login)}`}`
 }
 
 /** What keeps it from working: in the projects that run with it where there are any, each with its name. */

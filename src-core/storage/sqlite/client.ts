@@ -137,6 +137,7 @@ export async function openSqliteStorage(options: SqliteStorageOptions): Promise<
             {
               code: 'storage.failed',
               message: `A call of ${method} cannot reach the database: ${String(error)}.`,
+              hint: 'Start Ballet again; what was stored is there.',
             },
             { cause: error },
           ),
@@ -166,6 +167,7 @@ export async function openSqliteStorage(options: SqliteStorageOptions): Promise<
         new BalletError({
           code: 'storage.failed',
           message: `The database ${file} was closed already.`,
+          hint: 'Start Ballet again.',
         }),
       )
       const stopWaiting = clock.after(CLOSE_LIMIT_MS, () =>

@@ -42,7 +42,7 @@ it('things run with the runtimes of projects, stages, the planner and added agen
 })
 
 it('one line tells version, state and login', () => {
-  expect(runtimeLine(here)).toBe('0.98.0 · logged in by api_key')
+  expect(runtimeLine(here)).toBe('0.98.0 · logged in by an API key')
   expect(runtimeLine(missing)).toBe('not installed')
   expect(runtimeLine(loggedOut)).toBe('0.98.0 · not logged in')
   expect(runtimeLine(tooOld)).toBe('0.98.0 · No.')
@@ -59,5 +59,5 @@ it('a key that only a project has is its login there', () => {
   const blog = { ...shop, name: 'Blog', loggedIn: false, login: null, problem: why }
   const inBlog = { ...here, projects: [shop, blog] }
   expect(needsPerson(inBlog, true)).toBe(true)
-  expect(runtimeLine(inBlog)).toBe('0.98.0 · logged in by api_key · Blog: No.')
+  expect(runtimeLine(inBlog)).toBe('0.98.0 · logged in by an API key · Blog: No.')
 })

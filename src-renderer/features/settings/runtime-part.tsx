@@ -179,8 +179,8 @@ export function RuntimePart({ settings }: { settings: Settings }) {
         </p>
       </Part>
       <Part
-        title="More agents"
-        help="Any agent that speaks the Agent Client Protocol, by its command line. One with the name of a known agent takes its place."
+        title="More runtimes"
+        help="Any agent that speaks the Agent Client Protocol, by its command line. One with the name of a known one takes its place."
       >
         <OwnAgents agents={settings.acpAgents} reports={reports} />
       </Part>
