@@ -60,7 +60,7 @@ test('agents are drained and taken back in the window, and the fleet grows meanw
   await expect(row(busy)).toContainText('takes no more sessions; ends when it is free')
   const draining = window.getByRole('region', { name: 'Sessions that are drained' })
   await expect(draining).toContainText(busy.ticket)
-  await expect(draining).toContainText('works ·')
+  await expect(draining).toContainText('working ·')
   expect(await serious(window)).toEqual([])
   const { id: next } = await started(client, script(say('At last.')))
   await expect(window.getByText('1 session waiting for an agent')).toBeVisible()
