@@ -241,6 +241,30 @@ describe('permission prompts', () => {
     await again.stop()
   })
 
+  it('of tools named like Ballet’s own are shown, and those of Ballet’s own are not', async () => {
+    fake = await FakeScene.make()
+    const mcpServers = [{ name: 'ballet', url: 'http://127.0.0.1:1/mcp', token: 'token-of-mcp' }]
+    const session = await fake.driver.start({ ...fake.spec, mcpServers }, fake.scene.onSignal)
+    const titled = (title: string, kind: string) => prompt(title, kind, { title })
+    await session.send(
+      deliveryOf(
+        steps(
+          { ask: [titled('ballet_report_progress', 'other')] },
+          { ask: [titled('mcp__github__delete_repo', 'other')] },
+          { ask: [titled('ballet/deploy', 'execute')] },
+        ),
+      ),
+    )
+    await session.answerRequest(await request(1), { outcome: 'deny' })
+    await session.answerRequest(await request(2), { outcome: 'deny' })
+    await ended()
+    expect(fake.scene.told().filter((line) => line.startsWith('request'))).toEqual([
+      'request mcp github: delete repo',
+      'request execute ballet/deploy',
+    ])
+    await session.stop()
+  })
+
   it('are cancelled by an interrupt, and those of the end of a turn withdrawn', async () => {
     const session = await begin()
     await session.send(deliveryOf(steps({ ask: [prompt('one', 'execute')] }, { hang: true })))
@@ -345,6 +369,45 @@ describe('an agent that misbehaves', () => {
     expect(fake.scene.told().join('\n')).toMatch(/runtime.hung.*closed its connection/)
     expect(fake.scene.told().at(-2)).toMatch(/^turn.ended killed/)
     expect(await session.processes()).toEqual([])
+  })
+
+  it.skipIf(process.platform === 'win32')(
+    'that closes its input and still answers is ended, with what it said before',
+    async () => {
+      const session = await begin()
+      const permission = {
+        ...{ jsonrpc: '2.0', id: 'late', method: 'session/request_permission' },
+        params: { sessionId: 'fake-1', toolCall: { toolCallId: 'x' }, options: [] },
+      }
+      await session.send(
+        deliveryOf(
+          steps(
+            { close: 0 },
+            // Their answers break the pipe, so that the library closes its side.
+            { raw: `${JSON.stringify(permission)}\n` },
+            { wait: 300 },
+            { raw: `${JSON.stringify({ ...permission, id: 'later' })}\n` },
+            chunk('Still here.', 'a1'),
+          ),
+        ),
+      )
+      await fake.scene.waitForSignal('exited')
+      expect(fake.scene.told().join('\n')).toMatch(/runtime.hung.*closed its connection/)
+      expect(fake.scene.told()).toContain('text (cut): Still here.')
+    },
+  )
+
+  it('whose first message is refused for want of a login gets the instructions with the next', async () => {
+    const session = await begin(['--login-first', '--echo'])
+    await session.send(deliveryOf('First.'))
+    expect(await ended()).toMatchObject({ reason: 'failed' })
+    await session.send(deliveryOf('Second.'))
+    await ended(2)
+    await session.send(deliveryOf('Third.'))
+    await ended(3)
+    const said = fake.scene.told().filter((line) => line.startsWith('text:'))
+    expect(said.map((line) => line.includes('You work for Ballet.'))).toEqual([true, false])
+    await session.stop()
   })
 
   it('whose turn fails says why, and takes the next message', async () => {

@@ -1,3 +1,4 @@
+import { McpCall } from '../../../src-shared/mcp-tools.ts'
 import type { ToolKind } from '../../../src-shared/records.ts'
 import type { TodoItem } from '../../../src-shared/timeline.ts'
 import { asRecord } from '../as-record.ts'
@@ -16,10 +17,28 @@ const KINDS: Readonly<Record<string, ToolKind>> = {
 }
 
 /** What a call is called: the agent's own name of the tool, or `mcp__<server>__<tool>` for one of Ballet's servers. */
-export type CallName = { name: string; isMcp: boolean }
+export type CallName = {
+  name: string
+  /** Shown as a tool of MCP, of whichever server. */
+  isMcp: boolean
+  /** One of the tools that Ballet serves, which are called without asking anybody. */
+  isBallets: boolean
+}
 
 /** A title that is no sentence and no path. */
 const BARE_NAME = /^[A-Za-z][\w.-]{0,63}$/
+
+const BALLETS_TOOLS: ReadonlySet<string> = new Set(
+  McpCall.options.map(({ shape }) => shape.tool.value),
+)
+
+/**
+ * Whether a call of this kind can be one of a tool that Ballet serves. The agent's own tools have the other kinds, and
+ * are often titled with nothing but the command or the path, which may read like a tool of Ballet's.
+ */
+export function maybeBallets(kind: string | null | undefined): boolean {
+  return KINDS[kind ?? ''] === undefined
+}
 
 /**
  * The name of a call. The protocol's own field for it is young: agents that do not fill it often begin with the name as
@@ -30,19 +49,28 @@ export function nameOf(
   servers: readonly string[],
 ): CallName {
   const said = update.name ?? update.title ?? ''
-  const mcp = servers.flatMap((server) => mcpTool(said, server) ?? [])[0]
-  if (mcp !== undefined) return { name: mcp, isMcp: true }
-  if (BARE_NAME.test(said)) return { name: said, isMcp: said.startsWith('mcp__') }
-  return { name: update.kind ?? 'other', isMcp: false }
+  const given = maybeBallets(update.kind) ? servers : []
+  const found = given.flatMap((server) => {
+    const tool = mcpTool(said, server)
+    return tool === null ? [] : { server, tool }
+  })[0]
+  if (found !== undefined) {
+    // A slash may be the one of a path.
+    const isBallets = BALLETS_TOOLS.has(found.tool) && !said.includes('/')
+    return { name: `mcp__${found.server}__${found.tool}`, isMcp: true, isBallets }
+  }
+  if (BARE_NAME.test(said)) {
+    return { name: said, isMcp: said.startsWith('mcp__'), isBallets: false }
+  }
+  return { name: update.kind ?? 'other', isMcp: false, isBallets: false }
 }
 
 /** Agents write a tool of a server as `server_tool`, `mcp__server__tool`, `server: tool` or `tool (server MCP Server)`. */
 function mcpTool(said: string, server: string): string | null {
   const name = server.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const before = new RegExp(`^(?:mcp[_:-]+)?${name}(?:__|[_:./-])\\s*([\\w-]+)$`).exec(said)?.[1]
-  const after = new RegExp(`^([\\w-]+) \\(${name} MCP Server\\)`).exec(said)?.[1]
-  const tool = before ?? after
-  return tool === undefined ? null : `mcp__${server}__${tool}`
+  const after = new RegExp(`^([\\w-]+) \\(${name} MCP Server\\)$`).exec(said)?.[1]
+  return before ?? after ?? null
 }
 
 export function toolKindOf(kind: string | null | undefined, isMcp: boolean): ToolKind {

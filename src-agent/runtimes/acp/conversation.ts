@@ -1,10 +1,18 @@
 import { z } from 'zod'
 import type { Recovery, ResumeFacts } from '../driver.ts'
 import { conversationLost } from '../failures.ts'
+import { chooseMode } from './choose-mode.ts'
 import { startFailed } from './failures.ts'
 import { ask, serversFor } from './handshake.ts'
-import { type LaunchOptions, launchAgent, type Opened, type Started } from './launch.ts'
+import {
+  type LaunchOptions,
+  launchAgent,
+  type Opened,
+  type Started,
+  type StartNotice,
+} from './launch.ts'
 import { chooseModel } from './model.ts'
+import type { Modes } from './modes.ts'
 import { type Replay, readReplay, recoveryOf } from './replay.ts'
 import type { AcpSession } from './session.ts'
 
@@ -22,8 +30,9 @@ export async function startConversation(options: Options): Promise<AcpSession> {
   return session
 }
 
-async function beginNew(started: Started, { agent, spec, ports }: Options): Promise<Opened> {
+async function beginNew(started: Started, options: Options): Promise<Opened> {
   const { connection, handshake } = started
+  const { agent, spec, ports } = options
   const { title } = agent
   const { servers, notices } = serversFor(handshake, spec.mcpServers, title)
   const answer = await ask(
@@ -35,9 +44,24 @@ async function beginNew(started: Started, { agent, spec, ports }: Options): Prom
   const { data } = NewSession.safeParse(answer)
   if (data === undefined) throw startFailed(title, 'it began a conversation without an id.')
   const conversation = data.sessionId
-  const wanted = { model: spec.model, conversation, title, limits: ports.limits }
-  const more = await chooseModel(connection, answer, wanted)
-  return { conversation, isNew: true, notices: [...notices, ...more] }
+  const { modes, more } = await choose(started, options, conversation, answer)
+  return { conversation, isNew: true, isEmpty: true, modes, notices: [...notices, ...more] }
+}
+
+/** Chooses the model and the mode of a conversation that the agent opened with this answer. */
+async function choose(
+  { connection }: Started,
+  { agent, spec, ports }: Options,
+  conversation: string,
+  answer: unknown,
+): Promise<{ modes: Modes | null; more: readonly StartNotice[] }> {
+  const common = { conversation, title: agent.title, limits: ports.limits }
+  const ofModel = await chooseModel(connection, answer, { ...common, model: spec.model })
+  const { modes, notices } = await chooseMode(connection, answer, {
+    ...common,
+    permission: spec.permission,
+  })
+  return { modes, more: [...ofModel, ...notices] }
 }
 
 /**
@@ -77,7 +101,7 @@ async function loadOrBegin(
   const loaded = await load(started, options, facts.conversation)
   if (loaded === null && began) throw conversationLost(`${title} does not know it any more.`)
   if (loaded === null) return beginNew(started, options)
-  if (began && readReplay(started.updates).userMessages === 0) {
+  if (began && loaded.isEmpty) {
     throw conversationLost(`${title} loaded it, and told nothing of it.`)
   }
   return loaded
@@ -85,10 +109,12 @@ async function loadOrBegin(
 
 /** Null when the agent says that there is no such conversation. */
 async function load(
-  { connection, handshake }: Started,
-  { agent, spec, ports }: Options,
+  started: Started,
+  options: Options,
   conversation: string,
 ): Promise<Opened | null> {
+  const { connection, handshake } = started
+  const { agent, spec, ports } = options
   const { title } = agent
   const { servers, notices } = serversFor(handshake, spec.mcpServers, title)
   const refused = conversationLost(`${title} refused to load it.`)
@@ -107,7 +133,7 @@ async function load(
     if (error === refused) return null
     throw error
   }
-  const wanted = { model: spec.model, conversation, title, limits: ports.limits }
-  const more = await chooseModel(connection, answer, wanted)
-  return { conversation, isNew: false, notices: [...notices, ...more] }
+  const isEmpty = readReplay(started.updates).userMessages === 0
+  const { modes, more } = await choose(started, options, conversation, answer)
+  return { conversation, isNew: false, isEmpty, modes, notices: [...notices, ...more] }
 }

@@ -15,6 +15,7 @@ import { type Handshake, initialize } from './handshake.ts'
 import type { Limits } from './limits.ts'
 import { instructionsOf } from './message.ts'
 import type { Strange } from './message-stream.ts'
+import type { Modes } from './modes.ts'
 import { Normalizer } from './normalize.ts'
 import { PermissionRequests } from './permission-requests.ts'
 import { traitsOf } from './presets.ts'
@@ -54,11 +55,17 @@ export type Started = {
 
 export type Opened = {
   conversation: string
-  /** The conversation is new: its first message begins with the instructions. */
+  /** Nothing of the conversation was there before. */
   isNew: boolean
+  /** It has no message yet: the first one begins with the instructions. */
+  isEmpty: boolean
+  modes: Modes | null
   /** Told when the session is there. */
-  notices: readonly { code: string; text: string }[]
+  notices: readonly StartNotice[]
 }
+
+/** A warning unless it says otherwise. */
+export type StartNotice = { code: string; text: string; level?: 'info' }
 
 /** Starts an agent and brings it to the point where it takes a message. Nothing is left running when it rejects. */
 export async function launchAgent(
@@ -73,16 +80,16 @@ export async function launchAgent(
   const updates: unknown[] = []
   const tell = (make: (normalizer: Normalizer) => readonly DriverSignal[]) =>
     held.session?.tell(make(normalizer))
-  const onOutside = (path: string, what: string) =>
+  const onRefused = (path: string, what: string, where = 'outside of the workspace') =>
     tell((to) =>
       to.refused(
         ports.now(),
         'acp.outside-workspace',
-        `${agent.title} wanted to ${what} ${path}, which is outside of the workspace: refused.`,
+        `${agent.title} wanted to ${what} ${path}, which is ${where}: refused.`,
       ),
     )
   const terminals = new Terminals({
-    ...{ cwd: spec.cwd, env: spec.env, marker: spec.marker, onOutside },
+    ...{ cwd: spec.cwd, env: spec.env, marker: spec.marker, onOutside: onRefused },
     onOutput: (terminal) => tell((to) => to.calls.grew(terminal)),
   })
   const makeNormalizer = () =>
@@ -93,17 +100,18 @@ export async function launchAgent(
       outputOf: (terminal) => terminals.outputOf(terminal),
     })
   const normalizer = makeNormalizer()
-  const files = new WorkspaceFiles(spec.cwd, onOutside)
+  const files = new WorkspaceFiles(spec.cwd, onRefused)
   const services = servicesOf(files, terminals, () => held.session)
   await traits.before?.(env)
   const connection = await openConnection(options, { env, mask, services }, updates, held)
   try {
     const handshake = await initialize(connection, agent.title, traits.login, ports.limits)
     const opened = await options.open({ connection, handshake, updates })
-    const notes = traits.readsNotes || !opened.isNew ? null : await readRepositoryNotes(spec.cwd)
+    const notes = traits.readsNotes || !opened.isEmpty ? null : await readRepositoryNotes(spec.cwd)
     const tools = new TurnTools(spec.marker)
     await tools.rememberHelpers()
     if (!opened.isNew) normalizer.loaded(options.lastRefs)
+    normalizer.openedIn(opened.modes)
     const session = new AcpSession({
       ...{ connection, normalizer, terminals, tools, onSignal },
       conversation: opened.conversation,
@@ -114,13 +122,13 @@ export async function launchAgent(
       cwd: spec.cwd,
       marker: spec.marker,
       permissions: new PermissionRequests(spec.permission, spec.grants, spec.cwd),
-      instructions: opened.isNew ? instructionsOf(spec.prompt, notes) : '',
+      instructions: opened.isEmpty ? instructionsOf(spec.prompt, notes) : '',
       ...ports,
     })
     held.session = session
     for (const strange of held.early) session.strange(strange)
-    for (const { code, text } of opened.notices) {
-      session.tell([normalizer.notice(ports.now(), 'warning', code, text)])
+    for (const { level = 'warning', code, text } of opened.notices) {
+      session.tell([normalizer.notice(ports.now(), level, code, text)])
     }
     return { session, makeNormalizer }
   } catch (error) {

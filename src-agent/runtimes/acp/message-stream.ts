@@ -85,7 +85,12 @@ export class MessageStream {
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
       const message = this.#take(next)
       if (message === null) continue
-      this.#controller?.enqueue(message)
+      try {
+        this.#controller?.enqueue(message)
+      } catch {
+        // The connection was closed from the other side; what comes beside it still counts.
+        continue
+      }
       await nextTask()
     }
     this.#isReading = false

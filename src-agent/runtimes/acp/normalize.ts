@@ -10,6 +10,7 @@ import { type Call, CallBook, signal } from './call-book.ts'
 import { todoOf } from './call-facts.ts'
 import { LiveText, type TextKind } from './live-text.ts'
 import type { Strange } from './message-stream.ts'
+import { type Modes, modeName } from './modes.ts'
 import { contentText, readUpdate, type ToolCallUpdate, type Update } from './updates.ts'
 
 /** So many things of one agent that cannot be read are told. */
@@ -62,6 +63,7 @@ export class Normalizer {
    */
   #cost: { said: number; before: number; atTurn: number } | null = { said: 0, before: 0, atTurn: 0 }
   #context: { contextTokens?: number; contextWindow?: number } = {}
+  #modes: Modes | null = null
 
   constructor(options: NormalizerOptions) {
     this.#options = options
@@ -74,6 +76,16 @@ export class Normalizer {
 
   get isInterrupting(): boolean {
     return this.#turn?.interrupting === true
+  }
+
+  /** The agent gave no sign yet that it has the message of the running turn. */
+  get isUnanswered(): boolean {
+    return (this.#turn?.undelivered.length ?? 0) > 0
+  }
+
+  /** The modes of the conversation as it was opened; null for an agent that has none. */
+  openedIn(modes: Modes | null): void {
+    this.#modes = modes
   }
 
   begin(delivery: DeliveryId, at: Instant): DriverSignal[] {
@@ -138,9 +150,10 @@ export class Normalizer {
         return update.status === 'completed'
           ? [this.notice(at, 'info', 'compaction', 'The conversation was summarised to make room.')]
           : []
+      case 'current_mode_update':
+        return this.#mode(update.currentModeId ?? null, at)
       case 'compaction_summary_chunk':
       case 'available_commands_update':
-      case 'current_mode_update':
       case 'config_option_update':
       case 'session_info_update':
         return []
@@ -303,6 +316,13 @@ export class Normalizer {
     if (this.#cost === null) return {}
     this.#turns += 1
     return { ref: `cost:${this.#cost.said}:${this.#options.scope}-${this.#turns}` }
+  }
+
+  #mode(id: string | null, at: Instant): DriverSignal[] {
+    if (id === null || id === this.#modes?.current) return []
+    this.#modes = { offered: this.#modes?.offered ?? [], current: id }
+    const text = `${this.#options.title} is in its mode “${modeName(this.#modes, id)}”.`
+    return [this.notice(at, 'info', 'acp.mode', text)]
   }
 
   #usage(update: Extract<Update, { sessionUpdate: 'usage_update' }>): void {

@@ -7,7 +7,7 @@ import { callDigest } from '../call-digest.ts'
 import type { RequestAnswer } from '../driver.ts'
 import { requestGone } from '../failures.ts'
 import { leadsInside } from '../inside-workspace.ts'
-import { toolKindOf } from './call-facts.ts'
+import { maybeBallets, toolKindOf } from './call-facts.ts'
 import type { ToolCallUpdate } from './updates.ts'
 
 export type PermissionOption = { optionId: string; kind: string; name: string }
@@ -15,8 +15,9 @@ export type PermissionOption = { optionId: string; kind: string; name: string }
 /** A prompt of the agent, as it is decided about. */
 export type Prompt = {
   name: string
-  /** The call is one of Ballet's own tools. */
   isMcp: boolean
+  /** It is named like one of the tools that Ballet serves. */
+  isBallets: boolean
   call: ToolCallUpdate
   options: readonly PermissionOption[]
 }
@@ -108,7 +109,9 @@ export class PermissionRequests {
   }
 
   #isAllowed(prompt: Prompt): boolean {
-    if (this.#mode === 'full' || prompt.isMcp) return true
+    if (this.#mode === 'full') return true
+    // The kind may have come after the name.
+    if (prompt.isBallets && maybeBallets(prompt.call.kind)) return true
     const kind = this.#kindInside(prompt)
     if (kind === null) return false
     if (this.#allowed.has(kind)) return true

@@ -124,3 +124,34 @@ it('a conversation that never took a message begins anew', async () => {
   expect(said).toContain('/clear')
   await session.stop()
 })
+
+it.each([
+  ['no message', [], true],
+  [
+    'a message',
+    [{ sessionUpdate: 'user_message_chunk', content: { type: 'text', text: 'Before.' } }],
+    false,
+  ],
+])(
+  'a loaded conversation with %s gets the instructions only where it has none',
+  async (_, kept, gets) => {
+    fake = await FakeScene.make()
+    const record = join(fake.scene.root, 'record.json')
+    await writeFile(record, JSON.stringify(kept))
+    const other = await FakeScene.make([`--record=${record}`, '--echo'])
+    await other.scene.close()
+    const open = deliveryOf('never')
+    const { session, recovery } = await other.driver.resume(
+      fake.spec,
+      fake.scene.facts('fake-1', { openDeliveries: [{ id: open.id, inputs: [], steer: false }] }),
+      fake.scene.onSignal,
+    )
+    expect(session.conversation).toBe('fake-1')
+    expect(recovery.fates.get(open.id)).toBe(gets ? 'never' : 'delivered')
+    await session.send(deliveryOf('Go on.'))
+    await fake.scene.waitForSignal('turn.ended')
+    const said = fake.scene.told().filter((line) => line.startsWith('text:'))[0]
+    expect(said?.includes('You work for Ballet.')).toBe(gets)
+    await session.stop()
+  },
+)

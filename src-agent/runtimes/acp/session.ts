@@ -17,7 +17,7 @@ import type { Strange } from './message-stream.ts'
 import type { Normalizer } from './normalize.ts'
 import type { PermissionRequests, Prompt } from './permission-requests.ts'
 import type { Terminals } from './terminals.ts'
-import { turnEndOf, turnFailureOf } from './turn-end.ts'
+import { isNotTaken, turnEndOf, turnFailureOf } from './turn-end.ts'
 import { ToolCallUpdate } from './updates.ts'
 
 export type SessionOptions = {
@@ -90,7 +90,8 @@ export class AcpSession implements RuntimeSession {
     }
     if (this.#normalizer.turnRuns) throw notWritten(title, 'a turn is running')
     const taken = this.#options.takesImages ? delivery : { ...delivery, images: [] }
-    const prompt = promptOf(taken, this.#before)
+    const before = this.#before
+    const prompt = promptOf(taken, before)
     const params = { sessionId: this.conversation, prompt }
     // The turn has begun before anything of it can come.
     this.#emit(this.#normalizer.begin(delivery.id, now()))
@@ -102,7 +103,7 @@ export class AcpSession implements RuntimeSession {
     const answer = this.#connection.request('session/prompt', params, null)
     void answer.then(
       (value) => this.#endTurn(turnEndOf(value, title)),
-      (error: unknown) => this.#failed(error),
+      (error: unknown) => this.#failed(error, before),
     )
   }
 
@@ -168,6 +169,7 @@ export class AcpSession implements RuntimeSession {
     const prompt: Prompt = {
       name: call.name,
       isMcp: call.isMcp,
+      isBallets: call.isBallets,
       call: {
         ...update,
         kind: update.kind ?? call.kind,
@@ -250,10 +252,15 @@ export class AcpSession implements RuntimeSession {
     }
   }
 
-  #failed(error: unknown): void {
+  /** `before` is what the message said first. */
+  #failed(error: unknown, before: readonly string[]): void {
     // A connection that is over is told by the end of the agent.
     const answer = agentErrorOf(error)
     if (answer === null) return
+    // Nothing else would tell an agent that took none of it.
+    if (isNotTaken(answer) && this.#normalizer.isUnanswered) {
+      this.#before = [...before, ...this.#before]
+    }
     const { title, loginHint } = this.#options
     this.#endTurn(turnFailureOf(answer, title, loginHint))
   }

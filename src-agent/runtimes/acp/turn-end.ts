@@ -5,6 +5,14 @@ import type { AgentError } from './connection.ts'
 /** Of JSON-RPC errors: the agent wants a login first. */
 export const AUTH_REQUIRED = -32_000
 
+/** Of JSON-RPC errors, with a login that is missing: the request was refused before anything was done about it. */
+const NOT_TAKEN = new Set([AUTH_REQUIRED, -32_700, -32_600, -32_601, -32_602])
+
+/** Whether an agent that gave no other sign of a message did not take it. */
+export function isNotTaken({ code }: AgentError): boolean {
+  return NOT_TAKEN.has(code)
+}
+
 const Answer = z.looseObject({ stopReason: z.string() })
 
 /** Why a turn ended, by the answer to its prompt; `title` is what people call the agent. */

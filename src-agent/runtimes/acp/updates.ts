@@ -63,7 +63,7 @@ const Known = z.discriminatedUnion('sessionUpdate', [
   z.looseObject({ ...kind('compaction_update'), status: text, error: text }),
   z.looseObject(kind('compaction_summary_chunk')),
   z.looseObject(kind('available_commands_update')),
-  z.looseObject(kind('current_mode_update')),
+  z.looseObject({ ...kind('current_mode_update'), currentModeId: text }),
   z.looseObject(kind('config_option_update')),
   z.looseObject(kind('session_info_update')),
 ])

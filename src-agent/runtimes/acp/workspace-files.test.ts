@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -7,10 +7,12 @@ import { WorkspaceFiles } from './workspace-files.ts'
 
 let cwd = ''
 let files: WorkspaceFiles
+let refused: string[] = []
 
 beforeEach(async () => {
   cwd = await mkdtemp(join(tmpdir(), 'ballet-files-'))
-  files = new WorkspaceFiles(cwd, () => undefined)
+  refused = []
+  files = new WorkspaceFiles(cwd, (path, what, where) => refused.push(`${what} ${path} ${where}`))
 })
 afterEach(() => rm(cwd, { recursive: true, force: true }))
 
@@ -35,9 +37,29 @@ it.skipIf(process.platform === 'win32')('waits for no named pipe and reads no fo
       execFileSync('sh', ['-c', `: <> '${pipe}'`])
     })
   })
-  const refused = (work: Promise<unknown>) =>
+  const outcome = (work: Promise<unknown>) =>
     Promise.race([work.catch((error: Error) => error.message), late])
-  expect(await refused(files.read(pipe))).toMatch('it is no file')
-  expect(await refused(files.write(pipe, 'x'))).toMatch(/ENXIO|no file/)
-  expect(await refused(files.read(folder))).toMatch('it is no file')
+  expect(await outcome(files.read(pipe))).toMatch('it is no file')
+  expect(await outcome(files.write(pipe, 'x'))).toMatch(/ENXIO|no file/)
+  expect(await outcome(files.read(folder))).toMatch('it is no file')
+})
+
+it('writes none of git’s own files, also through a link and below the root, and reads them', async () => {
+  const config = join(cwd, '.git', 'config')
+  await mkdir(join(cwd, '.git'))
+  await mkdir(join(cwd, 'part'))
+  await writeFile(config, '[core]\n')
+  await symlink('.git', join(cwd, 'link'))
+  const others = [join('link', 'config'), join('part', '.git'), join('.git', 'hooks', 'pre-commit')]
+  for (const path of [config, ...others.map((other) => join(cwd, other))]) {
+    await expect(files.write(path, 'x')).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('git’s own files'),
+    })
+  }
+  expect(refused).toHaveLength(4)
+  expect(refused[0]).toContain(`write ${config} one of git’s own files`)
+  expect(await files.read(config)).toBe('[core]\n')
+  await files.write(join(cwd, '.gitignore'), 'dist\n')
+  expect(await files.read(join(cwd, '.gitignore'))).toBe('dist\n')
 })

@@ -1,7 +1,7 @@
 import { constants, type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { RequestError } from '@agentclientprotocol/sdk'
-import { pathInside } from '../inside-workspace.ts'
+import { leadsInside, pathInside } from '../inside-workspace.ts'
 
 /** The largest file that an agent gets through Ballet. */
 const READ_LIMIT_BYTES = 16 * 1024 * 1024
@@ -10,15 +10,18 @@ const INVALID_PARAMS = -32_602
 const INTERNAL_ERROR = -32_603
 const NOT_FOUND = -32_002
 
+/** `where` says where the path leads, after the word "is". */
+export type OnRefused = (path: string, what: string, where: string) => void
+
 /** The files of the workspace, for an agent that reads and writes through its client. */
 export class WorkspaceFiles {
   readonly #cwd: string
-  readonly #onOutside: (path: string, what: string) => void
+  readonly #onRefused: OnRefused
 
-  /** `onOutside` is told every path that was refused. */
-  constructor(cwd: string, onOutside: (path: string, what: string) => void) {
+  /** `onRefused` is told every path that was refused. */
+  constructor(cwd: string, onRefused: OnRefused) {
     this.#cwd = cwd
-    this.#onOutside = onOutside
+    this.#onRefused = onRefused
   }
 
   /** `line` counts from 1; `limit` is a number of lines. Rejects with `RequestError`. */
@@ -45,6 +48,10 @@ export class WorkspaceFiles {
   /** Makes the file, and the folders that it needs. Rejects with `RequestError`. */
   async write(path: string, content: string): Promise<void> {
     const real = await this.#inside(path, 'write')
+    // Git runs programs that its own files name, and nobody is asked about a write.
+    if (!leadsInside(this.#cwd, real)) {
+      throw this.#refused(path, 'write', 'one of git’s own files, which only git writes')
+    }
     await this.#do(path, 'write', async () => {
       await mkdir(dirname(real), { recursive: true })
       const file = await openFile(real, constants.O_WRONLY | constants.O_CREAT)
@@ -60,11 +67,13 @@ export class WorkspaceFiles {
   async #inside(path: string, what: string): Promise<string> {
     const real = await this.#do(path, what, async () => pathInside(this.#cwd, path))
     if (real !== null) return real
-    this.#onOutside(path, what)
-    throw new RequestError(
-      INVALID_PARAMS,
-      `Ballet does not ${what} ${path}: it is outside of the workspace ${this.#cwd}.`,
-    )
+    throw this.#refused(path, what, 'outside of the workspace')
+  }
+
+  #refused(path: string, what: string, where: string): RequestError {
+    this.#onRefused(path, what, where)
+    const why = `it is ${where}. The workspace is ${this.#cwd}.`
+    return new RequestError(INVALID_PARAMS, `Ballet does not ${what} ${path}: ${why}`)
   }
 
   async #do<T>(path: string, what: string, work: () => Promise<T>): Promise<T> {

@@ -5,7 +5,12 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const options = new Set(process.argv.slice(2))
-const record = process.argv.find((each) => each.startsWith('--record='))?.slice('--record='.length)
+const optionOf = (option) =>
+  process.argv.find((each) => each.startsWith(`${option}=`))?.slice(option.length + 1)
+const record = optionOf('--record')
+/** As an answer that opens a conversation has them; absent for an agent without modes. */
+const modes = JSON.parse(optionOf('--modes') ?? 'null') ?? undefined
+let needsLogin = options.has('--login-first')
 const SESSION = 'fake-1'
 /** What it keeps of the conversation: the updates that it told, with the user's messages between. */
 const kept =
@@ -41,6 +46,7 @@ async function run(steps, cancelled) {
       const all = await Promise.all(step.ask.map(([method, params]) => ask(method, params)))
       say(JSON.stringify(all))
     }
+    if (step.mode === 'say') say(`mode ${modes.currentModeId}`)
     if (step.error !== undefined) return { error: step.error }
     if (step.exit !== undefined) process.exit(step.exit)
     if (step.hang === true) {
@@ -48,6 +54,7 @@ async function run(steps, cancelled) {
       return { result: { stopReason: 'cancelled' } }
     }
     if (step.close !== undefined) closeSync(step.close)
+    if (step.wait !== undefined) await sleep(step.wait)
     if (step.deaf === true) await new Promise(() => undefined)
   }
   return { result: { stopReason: steps.at(-1)?.stop ?? 'end_turn' } }
@@ -72,14 +79,25 @@ const METHODS = {
   'session/new': async () => {
     if (options.has('--auth'))
       return { error: { code: -32000, message: 'Authentication required' } }
-    return { result: { sessionId: SESSION } }
+    return { result: { sessionId: SESSION, modes } }
   },
   'session/load': async ({ sessionId }) => {
     if (sessionId !== SESSION) return { error: { code: -32603, message: 'No such session' } }
     for (const update of kept) tell(update)
+    return { result: { modes } }
+  },
+  'session/set_mode': async ({ modeId }) => {
+    if (options.has('--mode-mute')) await new Promise(() => undefined)
+    if (options.has('--mode-fails')) return { error: { code: -32603, message: 'No such mode' } }
+    modes.currentModeId = modeId
+    tell({ sessionUpdate: 'current_mode_update', currentModeId: modeId })
     return { result: {} }
   },
   'session/prompt': async ({ prompt }) => {
+    if (needsLogin) {
+      needsLogin = false
+      return { error: { code: -32000, message: 'Authentication required' } }
+    }
     const text = prompt.map((block) => block.text ?? '').join('')
     keep({
       sessionUpdate: 'user_message_chunk',
