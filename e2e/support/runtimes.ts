@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import type { RuntimeName } from '../../src-shared/runtimes.ts'
 import { ROOT } from '../electron-runtime.ts'
 import { CLAUDE_PROGRAM } from './bare-claude.ts'
+import { garbledServer } from './garbled-server.ts'
 import type { Workbench } from './workbench.ts'
 
 /** A runtime that the conformance suite runs with, at a version that is installed. */
@@ -187,12 +188,14 @@ async function codexHome(home: string, modelUrl: string): Promise<Record<string,
 }
 
 /**
- * Writes a program that stands in a runtime's place and hands everything on, but what the real one prints for a session
- * comes in halves of lines, with a line that is no JSON and one of an unknown kind among the first ones.
+ * Writes a program that stands in a runtime's place and hands everything on, but what the real one tells of a session
+ * comes in halves of lines, with a line that is no JSON and one of an unknown kind among the first ones. What is told
+ * over a connection is cut once, too.
  */
 export async function writeGarbler(folder: string, runtime: TestedRuntime): Promise<string> {
   const file = join(folder, `garbled-${runtime.title}.mjs`)
-  await writeFile(file, garbler(runtime))
+  const source = runtime.session === 'serve' ? garbledServer(runtime.program) : garbler(runtime)
+  await writeFile(file, source)
   chmodSync(file, 0o755)
   return file
 }

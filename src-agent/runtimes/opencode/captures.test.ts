@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { DeliveryId } from '../../../src-shared/ids.ts'
 import { tell } from '../claude-code/testing/replay.ts'
-import { at, feed, newNormalizer, replay } from './testing/replay.ts'
+import { DELIVERY_FIELD } from './handed-over.ts'
+import { at, DELIVERY, feed, newNormalizer, replay } from './testing/replay.ts'
 import { decodeEvent } from './wire.ts'
+
+const OTHER_DELIVERY = DeliveryId.parse('019b0000-0000-7000-8000-000000000002')
 
 const told = (scenario: string) =>
   tell(replay(scenario).signals).map((line) => line.split('\n')[0] ?? '')
@@ -157,10 +161,39 @@ describe('events that are not as they should be', () => {
       time: { start: 1, end: 2 },
     }
     const done = info('msg_1', { time: { created: 1, completed: 2 }, cost: 0.5 }).info
-    const signals = normalizer.catchUp([{ info: done, parts: [part] }], false, at(5))
-    expect(tell(signals)).toEqual(['text: Whole.', 'cost 0.50000', 'turn.ended completed'])
+    const signals = normalizer.catchUp([{ info: done, parts: [part] }], at(5))
+    expect(tell(signals)).toEqual(['text: Whole.'])
+    expect(tell(normalizer.nothingRuns(at(5)))).toEqual(['cost 0.50000', 'turn.ended completed'])
     const again = event('message.part.updated', { part })
     expect(feed(normalizer, again, at(6))).toEqual([])
+  })
+
+  it('takes from the record what belongs to the turn that begins, and nothing of an earlier process', () => {
+    const normalizer = newNormalizer('ses_1')
+    const stored = (id: string, fields: object, part: object) => ({
+      info: { ...info(id, fields).info, time: { created: 1, completed: 2 }, ...fields },
+      parts: [{ id: `${id}_part`, sessionID: 'ses_1', messageID: id, type: 'text', ...part }],
+    })
+    const ended = { start: 1, end: 2 }
+    const marked = (delivery: string) => ({ text: 'x', metadata: { [DELIVERY_FIELD]: delivery } })
+    const old = [
+      stored('msg_1', { role: 'user', time: { created: 1 } }, marked('old')),
+      stored('msg_2', { cost: 9 }, { text: 'Old.', time: ended }),
+    ]
+    normalizer.handedOver.expect(DELIVERY)
+    expect(normalizer.catchUp(old, at(9_000))).toEqual([])
+    const begun = stored('msg_3', { role: 'user', time: { created: 10 } }, marked(DELIVERY))
+    const time = { created: 20, completed: 30 }
+    const answer = stored('msg_4', { time, cost: 0.5 }, { text: 'New.', time: ended })
+    expect(tell(normalizer.catchUp([...old, begun, answer], at(9_000)))).toEqual([
+      ...['turn.started 1', 'delivered 1', 'text: New.'],
+    ])
+    // A message for the turn is on its way: that makes nothing old new.
+    normalizer.handedOver.steer(OTHER_DELIVERY)
+    expect(normalizer.catchUp([...old, begun, answer], at(9_100))).toEqual([])
+    expect(tell(normalizer.nothingRuns(at(9_200)))).toEqual([
+      ...['cost 0.50000', 'turn.ended completed'],
+    ])
   })
 
   it('is not fooled by the sessions of others', () => {

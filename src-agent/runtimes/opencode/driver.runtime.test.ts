@@ -1,5 +1,9 @@
+import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   deliveryOf,
@@ -24,13 +28,28 @@ describe('a session of the real opencode', () => {
   let scene: Scene
   let spec: DriverSpec
   let session: RuntimeSession
+  /** Stands for npm's; tells what was asked of it. */
+  let registry: Server
+  const asked: string[] = []
 
   beforeAll(async () => {
     model = await startModel()
+    registry = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`)
+      response.writeHead(404).end('{}')
+    })
+    await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve))
   })
-  afterAll(() => model.close())
+  afterAll(async () => {
+    registry.closeAllConnections()
+    registry.close()
+    await model.close()
+  })
   beforeEach(async () => {
+    asked.length = 0
     ;({ scene, spec } = await makeScene(model.url))
+    const { port } = registry.address() as AddressInfo
+    spec = { ...spec, env: { ...spec.env, npm_config_registry: `http://127.0.0.1:${port}/` } }
   })
   afterEach(() => scene.close())
 
@@ -45,7 +64,8 @@ describe('a session of the real opencode', () => {
     session = await driver.start(spec, scene.onSignal)
     expect(session.version).toBe('1.18.33')
     const file = join(scene.cwd, 'notes.txt')
-    const command = 'env; cat /proc/$PPID/environ | tr "\\0" "\\n"'
+    const command =
+      'echo "offline=$npm_config_offline"; env; cat /proc/$PPID/environ | tr "\\0" "\\n"'
     await session.send(
       deliveryOf(
         scripted('Do it.', [
@@ -84,6 +104,7 @@ describe('a session of the real opencode', () => {
     expect(environment).not.toMatch(/OPENCODE_SERVER_PASSWORD=(?!x+$)/m)
     expect(environment).not.toContain('key-of-the-configuration')
     expect(environment).not.toMatch(/OPENCODE_CONFIG=\//)
+    expect(environment).toMatch(/^offline=$/m)
     expect(ended.costUsd).toBeGreaterThan(0)
     expect(ended.usage.outputTokens).toBeGreaterThan(0)
     expect(resultOf(1)?.diff).toEqual([
@@ -91,8 +112,6 @@ describe('a session of the real opencode', () => {
     ])
     expect(resultOf(2)?.diff).toMatchObject([{ path: 'notes.txt', added: 2, removed: 1 }])
     expect(await readFile(file, 'utf8')).toBe('a\nc\nd\n')
-    // Its own background install would put 60 MB there.
-    expect(await readdir(join(scene.root, 'config', 'opencode'))).not.toContain('node_modules')
 
     // A message for the running turn is taken after the tool call.
     await session.send(
@@ -169,13 +188,50 @@ describe('a session of the real opencode', () => {
     const images = [{ mediaType: 'image/png' as const, data: PIXEL }]
     await session.send({ ...deliveryOf(scripted('Go on.', [{ text: 'Going on.' }])), images })
     await scene.waitForSignal('turn.ended', 5)
-    const asked = JSON.stringify(model.requests().at(-1)?.messages)
-    expect(asked).toContain(PIXEL)
-    expect(asked).toContain('Do it.')
-    expect(asked).toContain('And this.')
-    expect(asked).toContain('Tool execution was interrupted')
+    const said = JSON.stringify(model.requests().at(-1)?.messages)
+    for (const text of [PIXEL, 'Do it.', 'And this.', 'Tool execution was interrupted']) {
+      expect(said).toContain(text)
+    }
     await session.stop()
+    // Its own background install would put 60 MB there: it is not tried once the agent's npm may go online.
+    expect(asked).toEqual([])
+    expect(await readdir(join(scene.root, 'config', 'opencode'))).not.toContain('node_modules')
     expect(scene.told().at(-1)).toBe('exited expected')
     expect(await session.processes()).toEqual([])
+  })
+
+  it('edits without asking, but nothing that git goes by', async () => {
+    const path = (name: string) => join(scene.cwd, name)
+    const write = (name: string) => ({
+      ...{ tool: 'Write', input: { file_path: path(name), content: 'x' } },
+    })
+    const author = ['-c', 'user.name=A', '-c', 'user.email=a@example.com']
+    for (const args of [
+      ['init', '--quiet'],
+      [...author, 'commit', '--quiet', '--allow-empty', '--message', 'Begin'],
+    ]) {
+      await promisify(execFile)('git', args, { cwd: scene.cwd })
+    }
+    session = await driver.start({ ...spec, permission: 'edits' }, scene.onSignal)
+    const steps = [write('a.txt'), write('.git/hooks/pre-commit'), { text: 'Tried.' }]
+    await session.send(deliveryOf(scripted('Write.', steps)))
+    const request = await scene.waitFor(
+      'a request',
+      () =>
+        scene.signals.flatMap((signal) =>
+          signal.type === 'event' && signal.event.kind === 'request.opened'
+            ? { ...signal.event, facts: signal.request }
+            : [],
+        )[0],
+    )
+    expect(request).toMatchObject({
+      title: '.git/hooks/pre-commit',
+      facts: { ruleTexts: ['edit(.git/hooks/pre-commit)'] },
+    })
+    await session.answerRequest(request.request, { outcome: 'deny', text: 'Not that.' })
+    await scene.waitForSignal('turn.ended')
+    expect(await readFile(path('a.txt'), 'utf8')).toBe('x')
+    await expect(readFile(path('.git/hooks/pre-commit'))).rejects.toThrow()
+    await session.stop()
   })
 })

@@ -1,5 +1,6 @@
 import { chmod } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { deliveryOf, Scene } from '../claude-code/testing/real-runtime.ts'
@@ -116,6 +117,100 @@ describe('a server of opencode that misbehaves', () => {
       expect.stringMatching(/^cost 0\.25/),
       'turn.ended completed',
     ])
+    await session.stop()
+  })
+
+  it('tells nothing of the earlier conversation when the events are cut before a new turn is heard', async () => {
+    const facts = scene.facts('ses_fake1', { turn: 1, storedRefs: ['prt_o2'] })
+    const { session } = await createOpencodeDriver().resume(
+      specFor('unheard'),
+      facts,
+      scene.onSignal,
+    )
+    await session.send(deliveryOf('Hello.'))
+    await scene.waitForSignal('turn.ended')
+    expect(scene.told()).toEqual([
+      'turn.started 1',
+      'delivered 1',
+      'text: Said.',
+      expect.stringMatching(/^cost 0\.00/),
+      'turn.ended completed',
+    ])
+    await session.stop()
+  })
+
+  it('tells the last words of a turn that ended unheard, where a subagent had worked in it', async () => {
+    const session = await createOpencodeDriver().start(specFor('delegates'), scene.onSignal)
+    await session.send(deliveryOf('Hello.'))
+    await scene.waitForSignal('turn.ended')
+    expect(scene.told()).toEqual([
+      'turn.started 1',
+      'delivered 1',
+      'call agent task: look',
+      'result ok: Found.',
+      '> text: Found.',
+      'text: Said.',
+      expect.stringMatching(/^cost 0\.25/),
+      'turn.ended completed',
+    ])
+    await session.stop()
+  })
+
+  const asked = async (fake: string) => {
+    const session = await createOpencodeDriver().start(specFor(fake), scene.onSignal)
+    await session.send(deliveryOf('Hello.'))
+    const opened = await scene.waitFor(
+      'the request',
+      () =>
+        scene.signals.flatMap((signal) =>
+          signal.type === 'event' && signal.event.kind === 'request.opened' ? signal.event : [],
+        )[0],
+    )
+    return { session, answered: session.answerRequest(opened.request, { outcome: 'allow' }) }
+  }
+
+  it('is ended where it does not take an answer, and only a sure refusal is told as one', async () => {
+    const torn = await asked('reply-500')
+    await torn.answered
+    expect(scene.told()).toContainEqual(expect.stringContaining('It did not work.'))
+    expect(scene.told().slice(-2)).toEqual([
+      expect.stringMatching(/^turn\.ended killed/),
+      'exited unexpected',
+    ])
+    expect(await torn.session.processes()).toEqual([])
+
+    scene.signals.length = 0
+    const refused = await asked('reply-400')
+    await expect(refused.answered).rejects.toMatchObject({ code: 'runtime.not-written' })
+    expect(scene.told().at(-1)).toBe('exited unexpected')
+
+    scene.signals.length = 0
+    const gone = await asked('reply-404')
+    await expect(gone.answered).rejects.toMatchObject({ code: 'request.gone' })
+    expect(scene.told().filter((line) => line.startsWith('exited'))).toEqual([])
+    await gone.session.stop()
+  })
+
+  it('is ended where it does not take what was allowed before', async () => {
+    const rules = [{ permission: 'bash', pattern: 'ls *' }]
+    const spec = { ...specFor('reply-500'), grants: [{ digest: 'a'.repeat(64), rules }] }
+    const session = await createOpencodeDriver().start(spec, scene.onSignal)
+    await session.send(deliveryOf('Hello.'))
+    await scene.waitForSignal('exited')
+    expect(scene.told()).not.toContainEqual(expect.stringMatching(/^request/))
+    expect(scene.told().at(-2)).toMatch(/^turn\.ended killed/)
+  })
+
+  it("says so where the person's own file of settings is not read", async () => {
+    const { env } = specFor('')
+    const own = join(scene.root, 'providers.json')
+    const spec = { ...specFor(''), env: { ...env, OPENCODE_CONFIG: own } }
+    const session = await createOpencodeDriver().start(spec, scene.onSignal)
+    const global = join(scene.root, '.config', 'opencode', 'opencode.json')
+    expect(scene.told()).toEqual([
+      expect.stringMatching(/^warning runtime\.config-unread: OPENCODE_CONFIG names /),
+    ])
+    for (const path of [own, global]) expect(scene.told()[0]).toContain(path)
     await session.stop()
   })
 

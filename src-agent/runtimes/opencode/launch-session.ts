@@ -12,6 +12,7 @@ import { sessionConfig } from './launch.ts'
 import { modelOf } from './message.ts'
 import { Normalizer } from './normalize.ts'
 import { Grants, rulesOf } from './permission-rules.ts'
+import { globalConfigFile } from './places.ts'
 import { startServer } from './server.ts'
 import { OpencodeSession } from './session.ts'
 
@@ -79,6 +80,9 @@ export async function launchSession(options: LaunchOptions): Promise<OpencodeSes
       newRequestId: ports.newRequestId,
     })
     for (const each of unreached) session.tell('error', 'mcp.unreachable', unreachedText(each))
+    const unread = spec.env.OPENCODE_CONFIG ?? ''
+    if (unread !== '')
+      session.tell('warning', 'runtime.config-unread', unreadText(unread, spec.env))
     if (!isGuarded) session.tell('warning', 'runtime.unguarded', UNGUARDED)
     // Only the share of the context that is used is shown by it.
     api.windows().then(
@@ -122,6 +126,10 @@ async function addServers(
 
 function unreachedText({ name, why }: Unreached): string {
   return `opencode does not reach the tools of \`${name}\` (${why}): the agent goes on, but cannot ask questions. Stop and start the session to try again.`
+}
+
+function unreadText(path: string, env: DriverSpec['env']): string {
+  return `OPENCODE_CONFIG names ${path}, which is not read: in Ballet's sessions that variable leads to Ballet's own settings. What is in ${globalConfigFile(env)} is read: put providers and the like there.`
 }
 
 const UNGUARDED =

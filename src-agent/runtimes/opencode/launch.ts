@@ -57,7 +57,7 @@ export async function bareEnvironment(
 /** Writes the files of a session and gives its configuration. It holds no secret: tools can read it. */
 export async function sessionConfig(spec: DriverSpec): Promise<OwnConfig> {
   await mkdir(spec.scratchDir, { recursive: true, mode: 0o700 })
-  const guard = await writeGuard(spec.scratchDir)
+  const guard = await writeGuard(spec.scratchDir, spec.env)
   const notes = await readRepositoryNotes(spec.cwd)
   const prompt = [spec.prompt, notes].filter((part) => part !== null && part !== '').join('\n\n')
   const promptFile = join(spec.scratchDir, 'prompt.md')

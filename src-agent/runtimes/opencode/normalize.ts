@@ -7,6 +7,7 @@ import { EntryMaker, signal } from './entries.ts'
 import { deliveryOf, HandedOver } from './handed-over.ts'
 import { PartBook } from './part-book.ts'
 import { Spending } from './spending.ts'
+import { Strange } from './strange.ts'
 import { turnEndOf } from './turn-end.ts'
 import type {
   MessageInfo,
@@ -17,11 +18,10 @@ import type {
   StoredMessage,
 } from './wire.ts'
 
-/** So many events of one server that cannot be read are told. */
-const STRANGE_TOLD = 50
-
 type Turn = {
   startedAt: number
+  /** When the message was made that began it, by the server's clock: nothing of the turn is older. */
+  since: number
   /** Set when the driver or a person ends it. */
   ended: TurnEnd | null
   interrupting: boolean
@@ -53,9 +53,8 @@ export class Normalizer {
   /** Sessions of subagents, with the call that each belongs to. */
   readonly #children = new Map<string, string | undefined>()
   readonly #openTasks = new Map<string, string>()
-  readonly #unknownTypes = new Set<string>()
-  #strange = 0
   #turn: Turn | null = null
+  readonly strange: Strange
   readonly spending = new Spending()
   readonly handedOver = new HandedOver()
 
@@ -68,6 +67,7 @@ export class Normalizer {
     this.#conversation = options.conversation
     this.#entries = new EntryMaker(options.cwd, options.mask, options.servers)
     this.#parts = new PartBook(this.#entries, options.mask)
+    this.strange = new Strange(this.#entries)
   }
 
   get turnRuns(): boolean {
@@ -153,52 +153,42 @@ export class Normalizer {
     }
   }
 
-  /** What the record holds by now, after events were missed. `isBusy`: whether anything runs. */
-  catchUp(messages: readonly StoredMessage[], isBusy: boolean, at: Instant): DriverSignal[] {
+  /**
+   * What the record of the conversation, or of a subagent's, holds by now, after events were missed. The turn goes on,
+   * whatever is over in it: `nothingRuns` ends it.
+   */
+  catchUp(messages: readonly StoredMessage[], at: Instant): DriverSignal[] {
+    if (this.#turn !== null) this.#turn.isIdle = false
     const signals: DriverSignal[] = []
-    for (const { info, parts } of messages) {
-      const known = this.#messages.get(info.id)
-      if (known?.time.completed !== undefined) continue
-      if (known === undefined && !this.#isNew(info)) continue
-      if (info.role !== 'user')
-        signals.push(
-          ...this.#message({ ...info, time: { ...info.time, completed: undefined } }, at),
-        )
-      else this.#messages.set(info.id, info)
+    for (const message of messages) {
+      const { info, parts } = message
+      if (this.#messages.get(info.id)?.time.completed !== undefined) continue
+      if (!this.#isOfTurn(message)) continue
+      const begun = { ...info, time: { ...info.time, completed: undefined } }
+      signals.push(...this.#message(begun, at))
       for (const part of parts) signals.push(...this.#part(part, at))
       signals.push(...this.#message(info, at))
     }
-    return isBusy ? signals : [...signals, ...this.#idle(this.#conversation, at)]
+    return signals
   }
 
-  /** Of the turn that runs or begins: the record holds the whole conversation. */
-  #isNew(info: MessageInfo): boolean {
-    const since = this.#turn?.startedAt ?? Number.POSITIVE_INFINITY
-    if (info.role === 'user') return this.handedOver.isAny
-    return (info.time.created ?? 0) >= since - 1_000 || this.handedOver.isAny
+  /** The server said, when it was asked, that nothing runs; the record was read after that. */
+  nothingRuns(at: Instant): DriverSignal[] {
+    return this.#idle(this.#conversation, at)
+  }
+
+  /** Of the turn that runs or begins: the record holds the whole conversation, also that of an earlier process. */
+  #isOfTurn({ info, parts }: StoredMessage): boolean {
+    if (this.#turn !== null) return (info.time.created ?? 0) >= this.#turn.since
+    const { expected, steered } = this.handedOver
+    if (info.role !== 'user') return steered !== null && steered.message === info.parentID
+    const delivery = parts.map(deliveryOf).find((each) => each !== undefined)
+    return delivery !== undefined && (delivery === expected || delivery === steered?.delivery)
   }
 
   /** Nothing more comes of a turn that the server says is over. */
   settleTurn(at: Instant): DriverSignal[] {
     return this.#turn === null ? [] : this.#endTurn(this.#turn, at)
-  }
-
-  /** An event of a type that the driver does not know: told once for each type. */
-  unknown(type: string, at: Instant): DriverSignal[] {
-    if (this.#unknownTypes.has(type)) return []
-    this.#unknownTypes.add(type)
-    const text = `opencode told an event of a kind that Ballet does not know: ${type.slice(0, 200)}`
-    return this.#tellStrange(at, 'info', 'runtime.unknown', text)
-  }
-
-  garbage(text: string, at: Instant): DriverSignal[] {
-    const shown = `opencode told an event that cannot be read: ${text.slice(0, 1_000)}`
-    return this.#tellStrange(at, 'warning', 'runtime.garbage', shown)
-  }
-
-  oversized(head: string, bytes: number, at: Instant): DriverSignal[] {
-    const shown = `opencode told an event of ${bytes} bytes, which is too long and was left out. It begins: ${head}`
-    return this.#tellStrange(at, 'warning', 'runtime.oversized', shown)
   }
 
   /** The server is gone: settles what is open, and ends the running turn. */
@@ -223,14 +213,6 @@ export class Normalizer {
     return this.#entries.notice(at, level, code, text)
   }
 
-  #tellStrange(at: Instant, level: 'info' | 'warning', code: string, text: string): DriverSignal[] {
-    this.#strange += 1
-    if (this.#strange <= STRANGE_TOLD) return [this.#notice(at, level, code, text)]
-    if (this.#strange > STRANGE_TOLD + 1) return []
-    const more = `opencode told ${STRANGE_TOLD} events that Ballet cannot read; what more of them come is not shown.`
-    return [this.#notice(at, 'warning', 'runtime.strange', more)]
-  }
-
   #isMain(session: string): boolean {
     return session === this.#conversation
   }
@@ -246,7 +228,7 @@ export class Normalizer {
       if (this.#isMain(session) && this.#turn !== null) this.#turn.isIdle = false
       return []
     }
-    if (status.type !== 'retry') return this.unknown(`session.status/${status.type}`, at)
+    if (status.type !== 'retry') return this.strange.unknown(`session.status/${status.type}`, at)
     const { attempt = 1, message = 'no answer', next } = status
     const delay =
       next === undefined ? 0 : Math.max(0, Math.round((next - Date.parse(at)) / 100) / 10)
@@ -304,12 +286,12 @@ export class Normalizer {
       this.handedOver.steer(null)
       const deliveries = [steered.delivery]
       if (this.#turn !== null) signals.push({ type: 'turn.joined', at, deliveries })
-      else signals.push(...this.#begin(deliveries, at))
+      else signals.push(...this.#begin(deliveries, info, at))
       signals.push({ type: 'delivered', at, deliveries })
     } else if (this.#turn === null) {
       // It goes on by itself, such as after a summary.
       if (info.time.completed !== undefined) return []
-      signals.push(...this.#begin([], at))
+      signals.push(...this.#begin([], info, at))
     }
     if (this.#turn !== null) this.#turn.answers += 1
     return signals
@@ -318,7 +300,7 @@ export class Normalizer {
   #part(part: Part, at: Instant): DriverSignal[] {
     if (!this.owns(part.sessionID)) return []
     const message = this.#messages.get(part.messageID)
-    if (message?.role === 'user') return this.#userPart(part, at)
+    if (message?.role === 'user') return this.#userPart(part, message, at)
     if (message === undefined || this.#turn === null) return []
     this.#followTask(part)
     const cut = this.isInterrupting && part.time?.end !== undefined
@@ -326,13 +308,14 @@ export class Normalizer {
   }
 
   /** The record has a message that was handed over. */
-  #userPart(part: Part, at: Instant): DriverSignal[] {
+  #userPart(part: Part, message: MessageInfo, at: Instant): DriverSignal[] {
     const delivery = deliveryOf(part)
     if (delivery === undefined || !this.#isMain(part.sessionID)) return []
     const { expected, steered } = this.handedOver
     if (delivery === expected) {
       this.handedOver.expect(null)
-      return [...this.#begin([expected], at), { type: 'delivered', at, deliveries: [expected] }]
+      const deliveries = [expected]
+      return [...this.#begin(deliveries, message, at), { type: 'delivered', at, deliveries }]
     }
     if (delivery === steered?.delivery && steered.message === null) {
       this.handedOver.steeredAs(part.messageID)
@@ -351,9 +334,10 @@ export class Normalizer {
     if (typeof child === 'string') this.#children.set(child, part.callID)
   }
 
-  #begin(deliveries: DeliveryId[], at: Instant): DriverSignal[] {
+  #begin(deliveries: DeliveryId[], by: MessageInfo, at: Instant): DriverSignal[] {
     this.#turn = {
       startedAt: Date.parse(at),
+      since: by.time.created ?? Date.parse(at),
       ended: null,
       interrupting: false,
       isIdle: false,

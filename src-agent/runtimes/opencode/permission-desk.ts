@@ -1,10 +1,10 @@
 import type { Instant, RequestId } from '../../../src-shared/ids.ts'
 import type { DriverSignal, RequestAnswer } from '../driver.ts'
-import { notWritten } from '../failures.ts'
-import { whyOf } from './client.ts'
+import { notWritten, requestGone } from '../failures.ts'
+import { isCertainlyNotTaken, isNotFound, whyOf } from './client.ts'
 import type { ConversationApi } from './conversation-api.ts'
 import type { Normalizer } from './normalize.ts'
-import { PermissionRequests, replyTo, requestSignal } from './permission-requests.ts'
+import { PermissionRequests, type Reply, replyTo, requestSignal } from './permission-requests.ts'
 import type { Grants } from './permission-rules.ts'
 import type { PermissionPrompt } from './wire.ts'
 
@@ -16,8 +16,8 @@ export type DeskOptions = {
   normalizer: Normalizer
   grants: Grants
   emit: (signals: readonly DriverSignal[]) => void
-  /** opencode did not take an answer that nobody waits for. */
-  onRefused: (why: string) => void
+  /** Ends the runtime, whose turn would wait for ever. `what` goes on after its name. */
+  giveUp: (what: string) => Promise<void>
   now: () => Instant
   newRequestId: () => RequestId
 }
@@ -34,10 +34,11 @@ export class PermissionDesk {
   }
 
   asked(prompt: PermissionPrompt): void {
-    const { normalizer, grants, api, onRefused } = this.#options
+    const { normalizer, grants } = this.#options
     if (!normalizer.owns(prompt.sessionID) || !this.#requests.isNew(prompt.id)) return
     if (grants.allow(prompt)) {
-      api.reply(prompt.id, { reply: 'once' }).catch((error: unknown) => onRefused(whyOf(error)))
+      // Nobody waits to hear what became of this one.
+      this.#reply(prompt.id, { reply: 'once' }).catch(() => undefined)
       return
     }
     if (this.#isCallKnown(prompt)) {
@@ -68,14 +69,26 @@ export class PermissionDesk {
     this.#options.emit([{ type: 'request.withdrawn', at: this.#options.now(), request }])
   }
 
-  /** Rejects with `request.gone` for one that is not open, and when the server did not take the answer. */
+  /**
+   * Rejects with `request.gone` for one that is not open, and with `runtime.not-written` when the server certainly did
+   * not take the answer. Where nobody can tell, the runtime is ended, and what goes on asks again for what did not run.
+   */
   async answer(request: RequestId, answer: RequestAnswer): Promise<void> {
     const open = this.#requests.take(request)
     if (answer.outcome === 'allow-for-session') this.#options.grants.add(open.rules)
+    await this.#reply(open.runtimeId, replyTo(answer))
+  }
+
+  async #reply(prompt: string, reply: Reply): Promise<void> {
+    const { api, giveUp } = this.#options
     try {
-      await this.#options.api.reply(open.runtimeId, replyTo(answer))
+      await api.reply(prompt, reply)
     } catch (error) {
-      throw notWritten('opencode', whyOf(error))
+      if (isNotFound(error)) throw requestGone()
+      const why = whyOf(error)
+      await giveUp(`did not take the answer to a request (${why})`)
+      // Else it may have it, and the call may have run: an answer that is given once more would allow it twice.
+      if (isCertainlyNotTaken(error)) throw notWritten('opencode', why)
     }
   }
 

@@ -32,9 +32,20 @@ describe('the rules of a mode', () => {
     expect(decide(rulesOf('full', []), 'question', '*')).toBe('deny')
   })
 
+  it('ask about edits of what git goes by, however they are spelled, and of nothing like it', () => {
+    const rules = rulesOf('edits', [])
+    const paths = ['.git/config', '.GIT/hooks/pre-commit', 'sub/.git/config', '.git', 'sub/.git']
+    for (const path of paths) expect(decide(rules, 'edit', path), path).toBe('ask')
+    for (const path of ['.gitignore', '.github/workflows/a.yml', 'a.git/config', 'git/x']) {
+      expect(decide(rules, 'edit', path), path).toBe('allow')
+    }
+    expect(decide(rulesOf('full', []), 'edit', '.git/config')).toBe('allow')
+  })
+
   it('are written as opencode takes them in a file', () => {
     expect(configPermission(rulesOf('edits', ['ballet']))).toMatchObject({
-      ...{ bash: 'ask', edit: 'allow', question: 'deny', 'ballet_*': 'allow' },
+      ...{ bash: 'ask', question: 'deny', 'ballet_*': 'allow' },
+      edit: { '*': 'allow', '.git/*': 'ask', '*/.git/*': 'ask' },
       read: { '*': 'allow', '*.env': 'ask', '*.env.*': 'ask', '*.env.example': 'allow' },
     })
   })
@@ -55,6 +66,20 @@ describe('what was allowed for a session', () => {
     expect(grants.allow(prompt('bash', []))).toBe(false)
     const after = new Grants([{ digest: facts.digest, rules: facts.rules }])
     expect(after.allow(prompt('bash', ['git status']))).toBe(true)
+  })
+
+  it('is of what git goes by that very file, and no other edit brings it along', () => {
+    const grants = new Grants([])
+    const ofGit = prompt('edit', ['.git/config'], ['*'])
+    const call = { name: 'write', input: { filePath: '/w/a.ts' } }
+    grants.add(requestFacts(prompt('edit', ['a.ts'], ['*']), call, (t) => t).rules)
+    expect(grants.allow(prompt('edit', ['b.ts']))).toBe(true)
+    expect(grants.allow(ofGit)).toBe(false)
+    const facts = requestFacts(ofGit, call, (t) => t)
+    expect(facts.ruleTexts).toEqual(['edit(.git/config)'])
+    grants.add(facts.rules)
+    expect(grants.allow(ofGit)).toBe(true)
+    expect(grants.allow(prompt('edit', ['.git/hooks/pre-commit'], ['*']))).toBe(false)
   })
 
   it('has the same digest for the identical call, whatever the order of its arguments', () => {

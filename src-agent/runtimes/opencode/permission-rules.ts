@@ -15,6 +15,14 @@ const Grant = z.looseObject({ permission: z.string(), pattern: z.string() })
 const HARMLESS = ['read', 'glob', 'grep', 'list', 'lsp', 'skill', 'task', 'todoread', 'todowrite']
 const ASKING = ['bash', 'edit', 'webfetch', 'websearch', 'codesearch', 'external_directory']
 
+/**
+ * What git goes by and runs, such as hooks, filters and the program for ssh: an edit of it is a command. opencode's
+ * patterns are for the path from the root of the workspace, and tell cases apart, which some file systems do not.
+ */
+const OF_GIT = ['g', 'G']
+  .flatMap((g) => ['i', 'I'].flatMap((i) => ['t', 'T'].map((t) => `.${g}${i}${t}`)))
+  .flatMap((name) => [name, `${name}/*`, `*/${name}`, `*/${name}/*`])
+
 /** The rules of a mode, in order. Ballet's own tools never ask, and opencode's question tool is none of them. */
 export function rulesOf(mode: PermissionMode, servers: readonly string[]): Rule[] {
   const rule = (permission: string, action: Action, pattern = '*'): Rule => ({
@@ -30,6 +38,7 @@ export function rulesOf(mode: PermissionMode, servers: readonly string[]): Rule[
     rule('read', 'ask', '*.env.*'),
     rule('read', 'allow', '*.env.example'),
     ...ASKING.map((name) => rule(name, mode === 'edits' && name === 'edit' ? 'allow' : 'ask')),
+    ...(mode === 'edits' ? OF_GIT.map((pattern) => rule('edit', 'ask', pattern)) : []),
     ...last,
   ]
 }
@@ -57,8 +66,11 @@ export function requestFacts(
   call: { name: string; input: unknown },
   mask: (text: string) => string,
 ): RequestFacts {
-  const rules = prompt.always.slice(0, 100).map((pattern) => ({
-    permission: prompt.permission,
+  const { permission, patterns, always } = prompt
+  // What it offers for an edit is every edit.
+  const offered = patterns.some((text) => isOfGit(permission, text)) ? patterns : always
+  const rules = offered.slice(0, 100).map((pattern) => ({
+    permission,
     pattern,
   }))
   return {
@@ -87,10 +99,20 @@ export class Grants {
     return (
       patterns.length > 0 &&
       patterns.every((text) =>
-        this.#rules.some((rule) => fits(rule.permission, permission) && fits(rule.pattern, text)),
+        this.#rules.some(
+          (rule) =>
+            fits(rule.permission, permission) &&
+            (isOfGit(permission, text) ? rule.pattern === text : fits(rule.pattern, text)),
+        ),
       )
     )
   }
+}
+
+function isOfGit(permission: string, path: string): boolean {
+  return (
+    permission === 'edit' && OF_GIT.some((pattern) => fits(pattern, path.replaceAll('\\', '/')))
+  )
 }
 
 /** As opencode matches: `*` is any text, `?` one character, and a trailing ` *` may be missing. */

@@ -12,6 +12,13 @@ export function stateFolder(env: Readonly<Record<string, string>>): string {
   return folderOf(env, 'XDG_STATE_HOME', 'state')
 }
 
+/** The person's own configuration for every folder. */
+export function globalConfigFile(env: Readonly<Record<string, string>>): string {
+  const { XDG_CONFIG_HOME: set = '' } = env
+  const base = set === '' ? join(homeOf(env), '.config') : set
+  return join(base, 'opencode', 'opencode.json')
+}
+
 function folderOf(env: Readonly<Record<string, string>>, name: string, usual: string): string {
   const set = env[name]
   const base = set !== undefined && set !== '' ? set : join(homeOf(env), '.local', usual)

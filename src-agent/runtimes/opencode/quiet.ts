@@ -9,6 +9,7 @@ export const QUIET: Readonly<Record<string, string>> = {
   OPENCODE_DISABLE_AUTOUPDATE: '1',
   OPENCODE_DISABLE_SHARE: '1',
   OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-  // Else it installs a package of its own into the user's configuration folder.
+  // Else it installs a package of its own into the user's configuration folder. What it starts inherits this: the
+  // guard takes it out once the install was tried.
   npm_config_offline: 'true',
 }

@@ -74,12 +74,7 @@ export class OpencodeSession implements RuntimeSession {
     this.#desk = new PermissionDesk({
       ...{ api, normalizer, grants, now, newRequestId },
       emit: (signals) => this.#emit(signals),
-      onRefused: (why) =>
-        this.tell(
-          'error',
-          'runtime.not-written',
-          `opencode did not take what was allowed before: ${why}`,
-        ),
+      giveUp: (what) => this.giveUp(what),
     })
     this.#ended = options.server.process.exited.then(() => this.#exited())
     void this.#rememberHelpers()
@@ -170,22 +165,27 @@ export class OpencodeSession implements RuntimeSession {
   take(decoded: Exclude<DecodedEvent, { kind: 'silent' }>, text: string): void {
     const at = this.#options.now()
     if (decoded.kind === 'event') this.#event(decoded.event, at)
-    else if (decoded.kind === 'unknown') this.#emit(this.#normalizer.unknown(decoded.type, at))
-    else this.#emit(this.#normalizer.garbage(text, at))
+    else if (decoded.kind === 'unknown')
+      this.#emit(this.#normalizer.strange.unknown(decoded.type, at))
+    else this.#emit(this.#normalizer.strange.garbage(text, at))
   }
 
   takeOversized(head: string, bytes: number): void {
-    this.#emit(this.#normalizer.oversized(head, bytes, this.#options.now()))
+    this.#emit(this.#normalizer.strange.oversized(head, bytes, this.#options.now()))
   }
 
   /** Reads what happened while no events came. */
   async catchUp(): Promise<void> {
     if (!this.#normalizer.turnRuns && !this.#normalizer.handedOver.isAny) return
-    const busy = await this.#api.isBusy(this.conversation)
-    for (const id of [...this.#normalizer.children, this.conversation]) {
-      const messages = await this.#api.messages(id)
-      this.#emit(this.#normalizer.catchUp(messages, busy, this.#options.now()))
+    const isBusy = await this.#api.isBusy(this.conversation)
+    const read = new Set<string>()
+    // What a subagent did comes before what the call of it gave; that of one that only the record names, after it.
+    const next = () => [...this.#normalizer.children, this.conversation].find((id) => !read.has(id))
+    for (let id = next(); id !== undefined; id = next()) {
+      read.add(id)
+      this.#emit(this.#normalizer.catchUp(await this.#api.messages(id), this.#options.now()))
     }
+    if (!isBusy) this.#emit(this.#normalizer.nothingRuns(this.#options.now()))
     for (const prompt of await this.#api.prompts()) {
       if (this.#normalizer.turnRuns) this.#desk.asked(prompt)
     }

@@ -38,6 +38,30 @@ function start() {
       parts: [],
     })
   }
+  if (mode === 'unheard') {
+    record.push(
+      {
+        info: { id: 'msg_o1', sessionID: session.id, role: 'user', time: { created: 1 } },
+        parts: [],
+      },
+      {
+        info: {
+          ...{
+            id: 'msg_o2',
+            sessionID: session.id,
+            role: 'assistant',
+            parentID: 'msg_o1',
+            cost: 9,
+          },
+          time: { created: 1, completed: 2 },
+        },
+        parts: [textPart('prt_o2', session.id, 'msg_o2', 'Old.')],
+      },
+    )
+  }
+  const cut = () => {
+    for (const stream of streams) stream.socket.destroy()
+  }
   const turn = (parts) => {
     const user = { id: 'msg_1', sessionID: session.id, role: 'user', time: { created: Date.now() } }
     const stored = parts.map((part, index) => ({
@@ -45,6 +69,18 @@ function start() {
       ...{ id: `prt_${index}`, sessionID: session.id, messageID: 'msg_1' },
     }))
     record.push({ info: user, parts: stored })
+    if (mode === 'unheard') {
+      const time = { created: Date.now(), completed: Date.now() }
+      const info = {
+        id: 'msg_2',
+        sessionID: session.id,
+        role: 'assistant',
+        parentID: 'msg_1',
+        time,
+      }
+      record.push({ info, parts: [textPart('prt_9', session.id, 'msg_2', 'Said.')] })
+      return cut()
+    }
     send('message.updated', { sessionID: session.id, info: user })
     for (const part of stored) send('message.part.updated', { part })
     const answer = {
@@ -52,23 +88,53 @@ function start() {
       time: { created: Date.now() },
     }
     send('message.updated', { sessionID: session.id, info: answer })
+    if (mode.startsWith('reply-')) return ask(answer)
+    if (mode === 'delegates') return delegate(answer)
     if (mode === 'odd') send('session.brewed', { sessionID: session.id })
-    const text = {
-      ...{ id: 'prt_9', sessionID: session.id, messageID: 'msg_2', type: 'text', text: 'Said.' },
-      time: { start: Date.now(), end: Date.now() },
-    }
+    const text = textPart('prt_9', session.id, 'msg_2', 'Said.')
     const over = { ...answer, time: { ...answer.time, completed: Date.now() }, cost: 0.25 }
     record.push({ info: over, parts: [text] })
     if (mode === 'disconnect') {
       // Half an event, and the rest never comes.
       for (const stream of streams) stream.write('data: {"id":"evt_2","type":"message.part.upd')
-      for (const stream of streams) stream.socket.destroy()
-      return
+      return cut()
     }
     send('message.part.updated', { part: text })
     send('message.updated', { sessionID: session.id, info: over })
     send('session.idle', { sessionID: session.id })
     if (mode === 'dies') setTimeout(() => process.exit(3), 50)
+  }
+  /** A call waits for a person. */
+  const ask = (answer) => {
+    const input = { command: 'ls' }
+    const state = { status: 'running', input, time: { start: Date.now() } }
+    const part = toolPart(answer, 'bash', state)
+    send('message.part.updated', { part })
+    send('permission.asked', {
+      ...{ id: 'per_1', sessionID: session.id, permission: 'bash', patterns: ['ls'] },
+      ...{ metadata: input, always: ['ls *'], tool: { messageID: answer.id, callID: 'call_1' } },
+    })
+  }
+  /** A subagent has worked, and the stream is cut before the last words of the turn. */
+  const delegate = (answer) => {
+    const now = { start: Date.now(), end: Date.now() }
+    const state = {
+      status: 'completed',
+      input: { description: 'look' },
+      output: 'Found.',
+      time: now,
+    }
+    const part = toolPart(answer, 'task', { ...state, metadata: { sessionId: CHILD } })
+    const over = { ...answer, time: { created: Date.now(), completed: Date.now() } }
+    send('message.part.updated', { part })
+    send('message.updated', { sessionID: session.id, info: over })
+    record.push({ info: over, parts: [part] })
+    const child = { ...over, id: 'msg_8', sessionID: CHILD, parentID: 'msg_7' }
+    delegated[0] = { info: child, parts: [textPart('prt_8', CHILD, 'msg_8', 'Found.')] }
+    const last = { ...over, id: 'msg_3', cost: 0.25 }
+    record.push({ info: last, parts: [textPart('prt_9', session.id, 'msg_3', 'Said.')] })
+    // All that was told is heard.
+    for (const stream of streams) stream.end()
   }
   const server = createServer((request, response) => {
     const account = Buffer.from(`opencode:${password}`).toString('base64')
@@ -91,6 +157,9 @@ function start() {
     }
     if (path === '/global/health') return answer({ version: '1.18.33' })
     if (path === '/mcp' || path === '/session/status') return answer({})
+    if (path === '/permission/per_1/reply' && mode.startsWith('reply-')) {
+      return answer({ data: { message: 'It did not work.' } }, Number(mode.slice('reply-'.length)))
+    }
     if (path === '/permission') return answer([])
     if (path === '/config/providers') return answer({ providers: [] })
     if (path === '/session') return answer(session)
@@ -124,4 +193,13 @@ function start() {
   server.listen(port, '127.0.0.1', () => {
     console.log(`opencode server listening on http://127.0.0.1:${port}`)
   })
+}
+
+function textPart(id, sessionID, messageID, text) {
+  const time = { start: Date.now(), end: Date.now() }
+  return { id, sessionID, messageID, type: 'text', text, time }
+}
+
+function toolPart({ id, sessionID }, tool, state) {
+  return { id: 'prt_5', sessionID, messageID: id, type: 'tool', tool, callID: 'call_1', state }
 }

@@ -54,11 +54,12 @@ export function feed(
   const reader = new EventReader(
     {
       onEvent: (decoded, text) => {
-        if (decoded.kind === 'garbage') signals.push(...normalizer.garbage(text, time))
-        else if (decoded.kind === 'unknown') signals.push(...normalizer.unknown(decoded.type, time))
+        if (decoded.kind === 'garbage') signals.push(...normalizer.strange.garbage(text, time))
+        else if (decoded.kind === 'unknown')
+          signals.push(...normalizer.strange.unknown(decoded.type, time))
         else if (!isPrompt(decoded.event)) signals.push(...normalizer.event(decoded.event, time))
       },
-      onOversized: (head, size) => signals.push(...normalizer.oversized(head, size, time)),
+      onOversized: (head, size) => signals.push(...normalizer.strange.oversized(head, size, time)),
     },
     capBytes,
   )
