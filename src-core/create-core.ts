@@ -13,6 +13,7 @@ import { settingsCalls } from './calls/settings-calls.ts'
 import { ticketCalls } from './calls/ticket-calls.ts'
 import { Committer } from './commit/committer.ts'
 import type { Core } from './core.ts'
+import { TICKET_DELETE } from './decide/change.ts'
 import { Fleet } from './fleet/fleet.ts'
 import { memoryRecords } from './following/memory-records.ts'
 import { RecordFollower } from './following/record-follow.ts'
@@ -100,7 +101,7 @@ export function createCore(ports: CorePorts): Core {
   })
   const assignment = new Assignment(ports, {
     ...{ committer, index, fleet, intake },
-    isBusy: (session) => keptWork.isBusy(session),
+    isBusy: (session) => keptWork.isBusy(session) || isDeleted(index.session(session)?.ticketId),
   })
   const reaping = new Reaping(ports, { committer, index, fleet, problems })
   const finishing = new Finishing(ports, {
@@ -121,7 +122,14 @@ export function createCore(ports: CorePorts): Core {
   const planner = new Planner(ports, { committer, fleet })
   const plannerReaping = new PlannerReaping(ports, { committer, fleet })
   const waits = new SessionWaits(clock, committer)
-  const outbox = new Outbox(ports, createEffects({ ports, committer, fleet, reaping, joins }))
+  const outbox: Outbox = new Outbox(ports, {
+    effects: createEffects({ ports, committer, fleet, reaping, joins }),
+    problems,
+    ended: () => assignment.look(),
+  })
+  /** Whatever brings a session of such a ticket back, it gets no agent before its deletion is given up. */
+  const isDeleted = (ticket: string | undefined) =>
+    ticket !== undefined && outbox.concerns(TICKET_DELETE, 'ticket', ticket) !== undefined
 
   committer.onCommitted((committed) => index.committed(committed))
   committer.onCommitted((committed) => timelines.committed(committed))

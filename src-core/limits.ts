@@ -53,6 +53,8 @@ export const RETRY_MAX_MS = 30_000
 
 /** Of writing a session to a file, or reading one in. */
 export const MOVE_MS = 30 * 60_000
+/** How long who asks for an export waits for the file to get its name. */
+export const NAME_MS = 20_000
 /** Of a look at everything that lies in the data folder, or its removal. */
 export const GC_PROBE_MS = 10 * 60_000
 

@@ -136,6 +136,7 @@ export function ticketCalls(context: CallContext): Calls['tickets'] {
           effect: TICKET_DELETE,
           data: {
             ticket: ticket.id,
+            key,
             remoteBranch,
             force: forceBranch !== undefined,
             ...(commandId === undefined ? {} : { command: commandId }),

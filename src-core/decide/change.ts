@@ -29,6 +29,7 @@ export type Decision<T> = { change: Change | null; answer: T }
 export const TICKET_DELETE = 'ticket.delete'
 export const MIRROR_REMOVE = 'mirror.remove'
 export const KEPT_REMOVE = 'kept.remove'
+export const EXPORT_NAME = 'export.name'
 
 export function changeOf(parts: Partial<Change>): Change {
   return {

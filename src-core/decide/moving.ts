@@ -2,6 +2,7 @@ import type { Instant } from '../../src-shared/ids.ts'
 import { importCommand } from '../../src-shared/moving.ts'
 import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
+import type { SessionRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
 import { checkNotFinishing } from './finishing.ts'
 import { isKeptOnly } from './kept-work.ts'
@@ -38,6 +39,14 @@ export function parkToMove(facts: SessionFacts, now: Instant, ids: Ids): Taken {
   return accept({ answer: draft, change: draft.change() })
 }
 
+/** What a moved session says of itself. */
+export function movedTo(file: string): Pick<SessionRow, 'reason' | 'hint'> {
+  return {
+    reason: `exported to ${file}`,
+    hint: `It goes on where that file is imported: \`${importCommand(file)}\`, or “Import a session…” in the window.`,
+  }
+}
+
 /** It goes on elsewhere from now on: nobody needs to answer here what it asked, and it takes no more inputs. */
 export function moveAway(
   facts: SessionFacts,
@@ -59,11 +68,8 @@ export function moveAway(
   withdrawQuestions(draft, draft.questions, WENT)
   for (const input of draft.queued) draft.changeInput(input, { state: 'cancelled' })
   draft.set({ wakes: false, saga: null, pending: null, queuedAt: null })
-  draft.move(
-    'moved',
-    `exported to ${file}`,
-    `It goes on where that file is imported: \`${importCommand(file)}\`, or “Import a session…” in the window.`,
-  )
+  const { reason, hint } = movedTo(file)
+  draft.move('moved', reason, hint)
   draft.ticketStatus('In progress')
   return accept({ answer: draft, change: draft.change() })
 }

@@ -275,6 +275,23 @@ export function checkTicketDeletion({ ticket, sessions }: DeletionState): Result
   )
 }
 
+/**
+ * What a deletion that goes on already asks again before each step. Refused with `session.held` while an agent has a
+ * session of the ticket, or is not done with a parked one. One that was brought back meanwhile is no hindrance: it gets
+ * no agent.
+ */
+export function checkUnheld({ ticket, sessions }: DeletionState): Result<undefined> {
+  const held = sessions.find(({ leaseId }) => leaseId !== null)
+  if (held !== undefined) {
+    return refuse(
+      'session.held',
+      `${held.agent ?? 'An agent'} still has the session of ${ticket.key}, which ${busyWith(held)}.`,
+      'It goes on when the agent is done with the session.',
+    )
+  }
+  return checkTicketDeletion({ ticket, sessions: sessions.filter(isFinishedUnheld) })
+}
+
 /** Removes the rows of a ticket; its timelines, blobs and leases go with its sessions. */
 export function deleteTicket(
   state: DeletionState & {
@@ -285,7 +302,7 @@ export function deleteTicket(
   },
   outboxId: string,
 ): Result<Decision<TicketRow>> {
-  const free = checkTicketDeletion(state)
+  const free = checkUnheld(state)
   if (!free.ok) return free
   return accept({
     answer: state.ticket,

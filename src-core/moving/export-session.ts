@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { z } from 'zod'
 import type { SessionId } from '../../src-shared/ids.ts'
 import { BlobId } from '../../src-shared/ids.ts'
 import type { ExportedFile } from '../../src-shared/moving.ts'
-import { accept, type Result, refuse } from '../../src-shared/refusal.ts'
+import { accept, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committer } from '../commit/committer.ts'
+import { changeOf, joinChanges } from '../decide/change.ts'
 import { usableFiles } from '../decide/damaged-files.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
 import { moveAway } from '../decide/moving.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import { MOVE_MS, PARK_MS } from '../limits.ts'
+import { MOVE_MS, NAME_MS, PARK_MS } from '../limits.ts'
+import type { Outbox } from '../outbox/outbox.ts'
 import type { CorePorts } from '../ports.ts'
 import { viewRepo } from '../project/views.ts'
 import { loadFacts } from '../sessions/session-facts.ts'
@@ -19,12 +22,14 @@ import { packMarker } from '../sessions/unheld-markers.ts'
 import type { Storage } from '../storage/port.ts'
 import type { KeptWork, StoredRow } from '../storage/rows.ts'
 import { EXPORT_FILES, EXPORT_VERSION, ExportedRows } from './exported.ts'
+import { checkIsNew, namingOf, partOf } from './name-export.ts'
 
 export type MovingParts = {
   ports: CorePorts
   committer: Committer
   fleet: Fleet
   waits: SessionWaits
+  outbox: Outbox
 }
 
 type Session = StoredRow<'session'>
@@ -34,7 +39,8 @@ const PAGE = 500
 
 /**
  * Writes a session that is being parked, or is parked, to one file. It becomes `moved` in one change, after the file
- * was read back, and only if nothing happened to it meanwhile; else the file is removed again.
+ * was read back, and only if nothing happened to it meanwhile; else the file is removed again. The file gets its name
+ * only after that: whenever the host ends, what has the name of an export is the only one of its session that goes on.
  */
 export async function exportSession(
   parts: MovingParts,
@@ -49,14 +55,18 @@ export async function exportSession(
     return notParked(session)
   }
   const folder = join(ports.paths.dataDir, 'scratch', `export-${randomBytes(6).toString('hex')}`)
+  const part = partOf(file)
+  let isMoved = false
   try {
+    const isNew = await checkIsNew(file)
+    if (!isNew.ok) return isNew
     const project = await ports.storage.row('project', session.projectId)
     if (project === undefined) return gone()
     await writeFacts(ports, { ...session, parked }, folder)
     const packed = await parts.fleet.ask(
       {
         kind: 'session.pack',
-        ...{ folder, file, passphrase, key: await ports.key() },
+        ...{ folder, file: part, passphrase, key: await ports.key() },
         work: { ...parked.work, files: usableFiles(parked) },
         ...{ keptDir: ports.paths.kept(id), repo: project.repo, baseBranch: project.branch },
         marker: packMarker(session.id),
@@ -66,6 +76,9 @@ export async function exportSession(
       MOVE_MS,
     )
     if (!packed.ok) return packed
+    const isStillNew = await checkIsNew(file)
+    if (!isStillNew.ok) return isStillNew
+    const naming = namingOf({ session: id, part, file }, ports.ids)
     const moved = await committer.transact<ExportedFile>(async (read, now) => {
       const facts = await loadFacts(read, id)
       if (facts === undefined) return gone()
@@ -73,14 +86,41 @@ export async function exportSession(
       if (!decision.ok) return decision
       const { bytes } = packed.value
       const answer = { session: id, ticketId: facts.ticket.id, file, bytes }
-      return accept({ change: decision.value.change, answer })
+      const named = changeOf({ outbox: [naming] })
+      return accept({ change: joinChanges(decision.value.change, named), answer })
     })
-    // It is not the only one of its session.
-    if (!moved.ok) await rm(file, { force: true })
-    return moved
+    if (!moved.ok) return moved
+    isMoved = true
+    const named = await parts.outbox.outcome(naming.id, NAME_MS)
+    if (named !== undefined && 'late' in named) return notNamedYet({ part, file }, named.late)
+    return named?.ok === true
+      ? accept({ ...moved.value, file: z.string().parse(named.value) })
+      : moved
   } finally {
+    if (!isMoved) await removePart(ports, id, part)
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** What is not the only one of its session goes. That it moved may be stored although storing it failed. */
+async function removePart({ storage, log }: CorePorts, id: SessionId, part: string): Promise<void> {
+  try {
+    const session = await storage.row('session', id)
+    if (session?.state !== 'moved') await rm(part, { force: true })
+  } catch (error) {
+    log.warn('a file of an export that was cut is left', { part, error })
+  }
+}
+
+function notNamedYet(
+  { part, file }: { part: string; file: string },
+  failure: Refusal | null,
+): Result<never> {
+  return refuse(
+    'export.not-named',
+    failure?.message ?? `The session has moved to ${part}, which is not called ${file} yet.`,
+    `It is given its name by itself, also after a restart. ${failure?.hint ?? ''}`.trim(),
+  )
 }
 
 /** Nothing holds it any more, and nothing is under way that could. */

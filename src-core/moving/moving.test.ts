@@ -1,25 +1,39 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { keptFile } from '../storage/test-samples.ts'
 import { asked, startWithoutPlanner } from '../testing/asking.ts'
 import { answerProbe } from '../testing/fake-agent.ts'
 import { refusalOf, type TestCore, withTicket } from '../testing/test-core.ts'
-import { until } from '../testing/until.ts'
-import { deliveries, letGo, timeline } from '../testing/walks.ts'
+import { settle, until } from '../testing/until.ts'
+import { deliveries, letGo, passIdle, timeline } from '../testing/walks.ts'
 
 const PASSPHRASE = 'a long passphrase'
 const FILE = keptFile({ name: 'state-0000000000000001.sealed' })
 
-/** Agents that write a session to a folder instead of a sealed file, and read it from there. */
+/** The folder that a file of these agents names, with what a real one has sealed. */
+const inside = (file: string) => readFileSync(file, 'utf8')
+
+/** Agents that write a session to a folder that its file names, and read it from there. */
 function carry(core: TestCore) {
   core.launcher.answer = (probe) => {
     if (probe.kind === 'session.pack') {
-      cpSync(probe.folder, probe.file, { recursive: true })
+      const folder = mkdtempSync(join(core.dir, 'sealed-'))
+      cpSync(probe.folder, folder, { recursive: true })
+      writeFileSync(probe.file, folder, { flag: 'wx' })
       return { kind: 'session.pack', bytes: 1_000 }
     }
     if (probe.kind !== 'session.unpack') return answerProbe(probe)
-    cpSync(probe.file, probe.folder, { recursive: true })
+    cpSync(inside(probe.file), probe.folder, { recursive: true })
     mkdirSync(join(probe.folder, 'sealed'))
     writeFileSync(join(probe.folder, 'sealed', FILE.name), 'sealed here')
     return { kind: 'session.unpack', files: [FILE] }
@@ -33,6 +47,10 @@ async function scene() {
   const { ticket, agent } = await asked(core, 1)
   return { core, ticket, agent, file: join(core.dir, 'out.ballet') }
 }
+
+/** What lies where the export was to go, by its name or another that begins so. */
+const outOf = (core: TestCore) =>
+  readdirSync(core.dir).filter((name) => name.startsWith('out.ballet'))
 
 async function exported() {
   const made = await scene()
@@ -61,7 +79,7 @@ test('a session that waits is parked, written, and takes nothing any more', asyn
     expect(await refusalOf(call)).toMatchObject({ code: 'session.moved' })
   }
   expect(existsSync(`${file}2`)).toBe(false)
-  const rows: unknown = JSON.parse(readFileSync(join(file, 'session.json'), 'utf8'))
+  const rows: unknown = JSON.parse(readFileSync(join(inside(file), 'session.json'), 'utf8'))
   expect(rows).toMatchObject({
     version: 1,
     questions: [{ state: 'open' }],
@@ -105,8 +123,117 @@ test('a message that comes while it is written keeps the session here, and the f
   const finding = { kind: 'session.pack' as const, bytes: 5 }
   agent.say({ type: 'probe.found', id: asked?.id ?? '', finding, refusal: null })
   expect(await refused).toMatchObject({ code: 'session.changed' })
-  expect(existsSync(file)).toBe(false)
+  expect(outOf(core)).toEqual([])
   expect((await client.sessions.show({ ref: ticket.key })).state).not.toBe('moved')
+})
+
+/** An export with something around the commit that moves its session. */
+async function exporting(
+  around: (commit: () => Promise<unknown>, file: string) => Promise<unknown>,
+) {
+  const made = await scene()
+  const { core, ticket, agent, file } = made
+  const commit = core.storage.commit.bind(core.storage)
+  core.storage.commit = (async (change: Parameters<typeof commit>[0]) => {
+    const moves = change.puts.some(({ row }) => 'state' in row && row.state === 'moved')
+    return moves ? around(() => commit(change), file) : commit(change)
+  }) as typeof commit
+  const asking = core.client.sessions.export({ ref: ticket.key, file, passphrase: PASSPHRASE })
+  asking.catch(() => undefined)
+  await letGo(core, ticket.key, agent)
+  const mend = () => {
+    core.storage.commit = commit
+  }
+  return { ...made, asking, mend }
+}
+
+test('what cannot be stored as moved leaves no file, and the same export works then', async () => {
+  const { core, ticket, file, asking, mend } = await exporting(() =>
+    Promise.reject(new Error('the disk is full')),
+  )
+  expect(await refusalOf(asking)).toMatchObject({ code: 'host.failed' })
+  expect(outOf(core)).toEqual([])
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({ state: 'parked' })
+  mend()
+  await core.client.sessions.export({ ref: ticket.key, file, passphrase: PASSPHRASE })
+  expect(outOf(core)).toEqual(['out.ballet'])
+})
+
+test('a host that ends before its session moved leaves no export, and the same one works then', async () => {
+  let isReached = false
+  const { core, ticket, file } = await exporting(() => {
+    isReached = true
+    return new Promise(() => undefined)
+  })
+  await until('the commit', () => isReached)
+  expect(existsSync(file)).toBe(false)
+  const next = await core.restart()
+  carry(next)
+  expect(await next.client.sessions.show({ ref: ticket.key })).toMatchObject({ state: 'parked' })
+  await next.client.sessions.export({ ref: ticket.key, file, passphrase: PASSPHRASE })
+  expect(existsSync(join(inside(file), 'session.json'))).toBe(true)
+})
+
+test('an export that was cut when its session had moved gets its name at the next start', async () => {
+  const { core, ticket, file, asking } = await exporting(async (commit) => {
+    await commit()
+    throw new Error('nobody hears of it')
+  })
+  expect(await refusalOf(asking)).toMatchObject({ code: 'host.failed' })
+  expect(outOf(core)).toEqual([expect.stringMatching(/^out\.ballet\..*\.part$/)])
+  // As by a try that was cut after it took the name.
+  writeFileSync(file, '')
+  const next = await core.restart()
+  await until('its name', async () => (await next.storage.pendingOutbox()).length === 0)
+  expect(outOf(next)).toEqual(['out.ballet'])
+  expect(existsSync(join(inside(file), 'session.json'))).toBe(true)
+  expect(await next.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    ...{ state: 'moved', reason: `exported to ${file}` },
+  })
+})
+
+test('a name that somebody takes at the last moment is left to them; the session says where it went', async () => {
+  const { core, ticket, file, asking } = await exporting((commit, name) => {
+    writeFileSync(name, 'mine')
+    return commit()
+  })
+  const made = await asking
+  expect(readFileSync(file, 'utf8')).toBe('mine')
+  expect(made.file).toMatch(/out\.ballet\..*\.part$/)
+  expect(existsSync(join(inside(made.file), 'session.json'))).toBe(true)
+  const session = await core.client.sessions.show({ ref: ticket.key })
+  expect(session).toMatchObject({ state: 'moved', reason: `exported to ${made.file}` })
+  expect(session.hint).toContain(made.file)
+})
+
+test('an export that cannot get its name is told of, and gets it when that is possible', async () => {
+  const { core, ticket, agent, file } = await scene()
+  let part = ''
+  core.launcher.answer = (probe) => {
+    if (probe.kind !== 'session.pack') return answerProbe(probe)
+    part = probe.file
+    // No file can be replaced by a folder.
+    mkdirSync(part)
+    return { kind: 'session.pack', bytes: 5 }
+  }
+  const asking = core.client.sessions.export({ ref: ticket.key, file, passphrase: PASSPHRASE })
+  const refused = refusalOf(asking)
+  await letGo(core, ticket.key, agent)
+  await until('a try', () => core.logged.some(({ message }) => message.includes('tried again')))
+  await passIdle(core, 25_000)
+  const { message, ...more } = await refused
+  expect(more).toMatchObject({ code: 'export.not-named', hint: expect.stringContaining(part) })
+  expect(message).toContain(file)
+  const { problems } = await core.client.host.doctor()
+  expect(problems).toMatchObject([{ code: 'export.not-named' }])
+  rmdirSync(part)
+  writeFileSync(part, 'sealed')
+  await passIdle(core, 30_000)
+  await until('its name', async () => (await core.storage.pendingOutbox()).length === 0)
+  await settle()
+  expect(outOf(core)).toEqual(['out.ballet'])
+  expect(readFileSync(file, 'utf8')).toBe('sealed')
+  expect((await core.client.host.doctor()).problems).toEqual([])
 })
 
 test('elsewhere it is parked as it was, with timeline and question, and goes on', async () => {
@@ -152,12 +279,12 @@ test('elsewhere it is parked as it was, with timeline and question, and goes on'
 test('the session comes back by its file where it was moved away, also when an import was cut', async () => {
   const { core, ticket, agent, file } = await exported()
   const { client } = core
-  writeFileSync(join(file, 'timeline.jsonl'), 'cut', { flag: 'a' })
+  writeFileSync(join(inside(file), 'timeline.jsonl'), 'cut', { flag: 'a' })
   const cut = client.sessions.import({ file, passphrase: PASSPHRASE })
   expect(await refusalOf(cut)).toMatchObject({ code: 'host.failed' })
   expect((await client.sessions.show({ ref: ticket.key })).state).toBe('moved')
-  const whole = readFileSync(join(file, 'timeline.jsonl'), 'utf8').replace(/cut$/, '')
-  writeFileSync(join(file, 'timeline.jsonl'), whole)
+  const whole = readFileSync(join(inside(file), 'timeline.jsonl'), 'utf8').replace(/cut$/, '')
+  writeFileSync(join(inside(file), 'timeline.jsonl'), whole)
   const back = await client.sessions.import({ file, passphrase: PASSPHRASE })
   expect(back).toMatchObject({ ticket: ticket.key, state: 'parked', openQuestions: 1 })
   await client.sessions.send({ ref: ticket.key, text: 'Go on.' })
@@ -197,8 +324,8 @@ test('a file of a remote that no project has, and of a newer Ballet, are refused
   expect(
     await refusalOf(empty.client.sessions.import({ ...given, project: 'None' })),
   ).toMatchObject({ code: 'project.not-found' })
-  const rows = JSON.parse(readFileSync(join(file, 'session.json'), 'utf8')) as object
-  writeFileSync(join(file, 'session.json'), JSON.stringify({ ...rows, version: 2 }))
+  const rows = JSON.parse(readFileSync(join(inside(file), 'session.json'), 'utf8')) as object
+  writeFileSync(join(inside(file), 'session.json'), JSON.stringify({ ...rows, version: 2 }))
   expect(await refusalOf(empty.client.sessions.import(given))).toMatchObject({
     code: 'export.newer',
   })
@@ -216,7 +343,7 @@ test('a runtime that is not here is told of before the session starts, and one t
     if (found === undefined || 'code' in found || found.kind !== 'runtimes') return found
     return { ...found, runtimes: found.runtimes.map((each) => ({ ...each, path: null, problem })) }
   }
-  const rowsFile = join(file, 'session.json')
+  const rowsFile = join(inside(file), 'session.json')
   const whole = readFileSync(rowsFile, 'utf8')
   writeFileSync(rowsFile, whole.replace('"runtime":"claude-code"', '"runtime":"newest-agent"'))
   const given = { file, passphrase: PASSPHRASE }

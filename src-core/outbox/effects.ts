@@ -4,8 +4,15 @@ import { z } from 'zod'
 import { ProjectId, SessionId } from '../../src-shared/ids.ts'
 import { accept, BalletError, type Result } from '../../src-shared/refusal.ts'
 import type { Committer } from '../commit/committer.ts'
-import { changeOf, KEPT_REMOVE, MIRROR_REMOVE, TICKET_DELETE } from '../decide/change.ts'
+import {
+  changeOf,
+  EXPORT_NAME,
+  KEPT_REMOVE,
+  MIRROR_REMOVE,
+  TICKET_DELETE,
+} from '../decide/change.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import { nameExport } from '../moving/name-export.ts'
 import type { CorePorts } from '../ports.ts'
 import type { ViewJoins } from '../project/view-joins.ts'
 import type { Reaping } from '../sessions/reaping.ts'
@@ -23,9 +30,23 @@ export type EffectParts = {
 
 export function createEffects(parts: EffectParts): Readonly<Record<string, Effect>> {
   return {
-    [TICKET_DELETE]: (entry) => removeTicket(parts, entry),
-    [MIRROR_REMOVE]: (entry) => removeMirror(parts, entry),
-    [KEPT_REMOVE]: (entry) => removeKept(parts, entry),
+    [TICKET_DELETE]: {
+      carryOut: (entry) => removeTicket(parts, entry),
+      // An entry of an earlier version does not say its key.
+      name: ({ data }) => `The deletion of ${data.key ?? `the ticket ${data.ticket}`}`,
+    },
+    [MIRROR_REMOVE]: {
+      carryOut: (entry) => removeMirror(parts, entry),
+      name: ({ data }) => `The removal of the mirror of the deleted project ${data.project}`,
+    },
+    [KEPT_REMOVE]: {
+      carryOut: (entry) => removeKept(parts, entry),
+      name: ({ data }) => `The removal of kept files of the session ${data.session}`,
+    },
+    [EXPORT_NAME]: {
+      carryOut: (entry) => nameExport(parts, entry),
+      name: ({ data }) => `The export to ${data.file}`,
+    },
   }
 }
 

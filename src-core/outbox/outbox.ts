@@ -3,13 +3,18 @@ import type { Committed } from '../commit/committer.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import { RETRY_MAX_MS, RETRY_MS } from '../limits.ts'
 import type { Clock, Log } from '../ports.ts'
+import type { Problems } from '../sessions/problems.ts'
 import type { OutboxEntry, Storage } from '../storage/port.ts'
 
-/**
- * Carries out an effect and stores that it is done, with what came of it, in one commit. It may run again after a
- * restart at any of its lines. Rejects when it is to be tried again.
- */
-export type Effect = (entry: OutboxEntry) => Promise<Result<unknown>>
+export type Effect = {
+  /**
+   * Carries it out and stores that it is done, with what came of it, in one commit. It may run again after a restart
+   * at any of its lines. Rejects when it is to be tried again.
+   */
+  carryOut(entry: OutboxEntry): Promise<Result<unknown>>
+  /** For people, as a sentence begins with it: `The deletion of SHOP-1`. */
+  name(entry: OutboxEntry): string
+}
 
 type Running = {
   entry: OutboxEntry
@@ -18,18 +23,27 @@ type Running = {
   failure: Refusal | null
 }
 
+type Parts = {
+  effects: Readonly<Record<string, Effect>>
+  problems: Problems
+  /** Nothing concerns what the entry was about any more. */
+  ended(): void
+}
+
+const problemOf = ({ id }: OutboxEntry) => `outbox ${id}`
+
 /** I/O that must happen although the host may end first. What an agent is told is not here: it dies with its lease. */
 export class Outbox {
   readonly #clock: Clock
   readonly #log: Log
-  readonly #effects: Readonly<Record<string, Effect>>
+  readonly #parts: Parts
   readonly #running = new Map<string, Running>()
   #stopped = false
 
-  constructor(ports: { clock: Clock; log: Log }, effects: Readonly<Record<string, Effect>>) {
+  constructor(ports: { clock: Clock; log: Log }, parts: Parts) {
     this.#clock = ports.clock
     this.#log = ports.log
-    this.#effects = effects
+    this.#parts = parts
   }
 
   /** Goes on with what an earlier start of the host left. */
@@ -42,8 +56,8 @@ export class Outbox {
   }
 
   /**
-   * What came of an entry that was just committed. It goes on where that is not known within the limit: `late` then
-   * has the failure that keeps it, if there was one. Undefined when no such entry is carried out.
+   * What came of an entry that was just committed. It goes on where that is not known within the limit, or before the
+   * host ends: `late` then has the failure that keeps it, if there was one. Undefined when no such entry is carried out.
    */
   async outcome(
     id: string,
@@ -51,9 +65,10 @@ export class Outbox {
   ): Promise<Result<unknown> | { late: Refusal | null } | undefined> {
     const running = this.#running.get(id)
     if (running === undefined) return undefined
-    return new Promise((resolve, reject) => {
-      const cancel = this.#clock.after(limitMs, () => resolve({ late: running.failure }))
-      running.done.then(resolve, reject).finally(cancel)
+    return new Promise((resolve) => {
+      const late = () => resolve({ late: running.failure })
+      const cancel = this.#clock.after(limitMs, late)
+      running.done.then(resolve, late).finally(cancel)
     })
   }
 
@@ -71,7 +86,11 @@ export class Outbox {
 
   #begin(entry: OutboxEntry): void {
     if (this.#running.has(entry.id)) return
-    const done = this.#carryOut(entry).finally(() => this.#running.delete(entry.id))
+    const done = this.#carryOut(entry).finally(() => {
+      this.#running.delete(entry.id)
+      this.#parts.problems.clear(problemOf(entry))
+      this.#parts.ended()
+    })
     this.#running.set(entry.id, { entry, done, failure: null })
     done.catch((error: unknown) => {
       this.#log.error('an effect is left for the next start', { effect: entry.effect, error })
@@ -79,7 +98,7 @@ export class Outbox {
   }
 
   async #carryOut(entry: OutboxEntry): Promise<Result<unknown>> {
-    const effect = this.#effects[entry.effect]
+    const effect = this.#parts.effects[entry.effect]
     if (effect === undefined) {
       throw new BalletError({
         code: 'outbox.unknown',
@@ -90,15 +109,12 @@ export class Outbox {
     const backoff = new Backoff(RETRY_MS, RETRY_MAX_MS)
     for (;;) {
       try {
-        const result = await effect(entry)
+        const result = await effect.carryOut(entry)
         if (!result.ok) this.#log.warn(`${entry.effect} was refused`, result.refusal)
         return result
       } catch (error) {
         if (this.#stopped) throw error
-        const running = this.#running.get(entry.id)
-        if (running !== undefined && error instanceof BalletError) {
-          running.failure = error.toRefusal()
-        }
+        this.#tell(entry, effect.name(entry), error)
         const delay = backoff.next()
         this.#log.error(`${entry.effect} is tried again`, { error, retryMs: delay })
         await new Promise<void>((resolve) => {
@@ -107,5 +123,18 @@ export class Outbox {
         if (this.#stopped) throw error
       }
     }
+  }
+
+  /** Whoever waits for it, and whoever asks what is wrong, sees why it is not done yet. */
+  #tell(entry: OutboxEntry, name: string, error: unknown): void {
+    const failure = error instanceof BalletError ? error.toRefusal() : null
+    const running = this.#running.get(entry.id)
+    if (running !== undefined && failure !== null) running.failure = failure
+    const why = failure?.message ?? (error instanceof Error ? error.message : String(error))
+    this.#parts.problems.set(problemOf(entry), {
+      code: failure?.code ?? 'outbox.failed',
+      message: `${name} is not done yet: ${why}`,
+      hint: ['It is tried again by itself.', failure?.hint ?? ''].join(' ').trim(),
+    })
   }
 }

@@ -1,12 +1,25 @@
 import { expect, test } from 'vitest'
 import { CommandId } from '../../src-shared/ids.ts'
 import { unheldMarkers } from '../sessions/unheld-markers.ts'
-import { answerProbe, type ProbeAnswer } from '../testing/fake-agent.ts'
+import { asked as askedQuestions, startWithoutPlanner } from '../testing/asking.ts'
+import { answerProbe, type FakeAgent, type ProbeAnswer } from '../testing/fake-agent.ts'
 import { refusalOf, startTestCore } from '../testing/test-core.ts'
-import { until } from '../testing/until.ts'
-import { keptAway, keptOnDisk, letGo, parked, waiting } from '../testing/walks.ts'
+import { settle, until } from '../testing/until.ts'
+import {
+  inState,
+  keptAway,
+  keptOnDisk,
+  letGo,
+  parked,
+  passIdle,
+  stored,
+  waiting,
+} from '../testing/walks.ts'
 
 type Asked = Parameters<ProbeAnswer>[0]
+
+const probesOf = (agent: FakeAgent, kind: Asked['kind']) =>
+  agent.heard('probe').filter(({ probe }) => probe.kind === kind)
 
 test('a parked ticket goes with what is kept of it, its branch and what its runtime kept', async () => {
   const core = await startTestCore({ agents: 1 })
@@ -124,4 +137,121 @@ test('the report of a deletion that was cut counts all that is gone', async () =
   expect(removed).toMatchObject({
     ...{ sessions: 1, workspaces: 1, runtimeFiles: 1, remoteBranch: 'removed' },
   })
+})
+
+test.each(['reap', 'workspace.remove', 'branch.remove', 'state.remove'] as const)(
+  'a host that ends in order leaves a deletion to the next one, also while it waits for %s',
+  async (kind) => {
+    const first = await startTestCore({ agents: 1 })
+    const { ticket, agent } = await parked(first)
+    const commandId = CommandId.parse('01930000-0000-7000-8000-0000000000c2')
+    const isStep = (probe: Asked) => probe.kind === kind && !('look' in probe && probe.look)
+    first.launcher.answer = (probe) => (isStep(probe) ? undefined : answerProbe(probe))
+    const wanted = { ref: ticket.key, remoteBranch: true, commandId }
+    const refused = refusalOf(first.client.tickets.delete(wanted))
+    await until('the step', () => agent.heard('probe').some(({ probe }) => isStep(probe)))
+    await first.core.stop()
+    expect(await refused).toMatchObject({ code: 'ticket.deleting' })
+    expect(await first.storage.pendingOutbox()).toHaveLength(1)
+    const second = await first.restart()
+    const { removed } = await second.client.tickets.delete(wanted)
+    expect(removed).toMatchObject({ sessions: 1, workspaces: 1, runtimeFiles: 1 })
+    expect(await second.client.tickets.list()).toEqual([])
+  },
+)
+
+test('a deletion that nobody answers goes on when somebody does, and says meanwhile what it waits for', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket } = await parked(core)
+  core.launcher.answer = (probe) => (probe.kind === 'state.remove' ? undefined : answerProbe(probe))
+  const refused = refusalOf(core.client.tickets.delete({ ref: ticket.key }))
+  await passIdle(core, 125_000)
+  expect(await refused).toMatchObject({
+    code: 'ticket.deleting',
+    message: expect.stringContaining('state.remove'),
+  })
+  const { problems } = await core.client.host.doctor()
+  expect(problems).toMatchObject([
+    { code: 'probe.timeout', message: expect.stringContaining(`The deletion of ${ticket.key}`) },
+  ])
+  core.launcher.answer = answerProbe
+  await passIdle(core, 95_000)
+  expect(await core.client.tickets.list()).toEqual([])
+  expect((await core.client.host.doctor()).problems).toEqual([])
+})
+
+test('a deletion that finds no agent at the start of a host waits for one', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await parked(core)
+  core.launcher.greets = false
+  agent.die()
+  await until('no agent', async () => (await core.client.agents.list())[0]?.state === 'offline')
+  const deleted = core.client.tickets.delete({ ref: ticket.key })
+  await passIdle(core, 25_000)
+  expect(await core.storage.pendingOutbox()).toHaveLength(1)
+  core.launcher.greets = true
+  await passIdle(core, 60_000)
+  await deleted
+  expect(await core.client.tickets.list()).toEqual([])
+})
+
+/** A parked session of a ticket that is being deleted, which a held answer brings back meanwhile. */
+async function broughtBack() {
+  const core = await startWithoutPlanner({ agents: 1 })
+  const { client, clock, launcher } = core
+  const { ticket, agent } = await askedQuestions(core, 1)
+  await client.sessions.stop({ ref: ticket.key })
+  await until('the stop', () => agent.heard('session.stop').length === 1)
+  agent.end('stopped')
+  await inState(core, ticket.key, 'parked')
+  await client.questions.answer({ ref: 'SHOP-1-Q1', text: 'red', undoMs: 5_000 })
+  launcher.answer = (probe) => (probe.kind === 'workspace.remove' ? undefined : answerProbe(probe))
+  const deleted = client.tickets.delete({ ref: ticket.key })
+  deleted.catch(() => undefined)
+  const { id } = await until('the removal', () => probesOf(agent, 'workspace.remove')[0])
+  clock.turn(5_000)
+  await inState(core, ticket.key, 'resuming')
+  await settle()
+  const starts = () => agent.heard('session.start').length
+  return { core, ticket, agent, deleted, id, starts }
+}
+
+test('a session that an answer brings back while its ticket is deleted gets no agent', async () => {
+  const { core, agent, deleted, id, starts } = await broughtBack()
+  expect(starts()).toBe(1)
+  const finding = { kind: 'workspace.remove' as const, removed: true }
+  agent.say({ type: 'probe.found', id, finding, refusal: null })
+  expect((await deleted).removed).toMatchObject({ sessions: 1, workspaces: 1 })
+  expect(await core.client.sessions.list()).toEqual([])
+  expect(starts()).toBe(1)
+})
+
+test('a session that an answer brought back goes on where the deletion is refused', async () => {
+  const { agent, deleted, id, starts } = await broughtBack()
+  expect(starts()).toBe(1)
+  const refusal = { code: 'workspace.unpushed', message: 'Work is not pushed.' }
+  agent.say({ type: 'probe.found', id, finding: null, refusal })
+  expect(await refusalOf(deleted)).toMatchObject({ code: 'workspace.unpushed' })
+  await until('another start', () => starts() === 2)
+})
+
+test('a deletion waits for the agent that is not done with a parked session, and ends nothing of it', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  const { nonce } = agent.spec()
+  await core.client.sessions.park({ ref: ticket.key })
+  await until('the order to park', () => agent.heard('session.park').length > 0)
+  await stored(agent, () => agent.park())
+  await inState(core, ticket.key, 'parked')
+  const deleted = core.client.tickets.delete({ ref: ticket.key })
+  await until('a wait', () => core.logged.some(({ message }) => message.includes('tried again')))
+  expect(probesOf(agent, 'workspace.remove')).toEqual([])
+  const ended = probesOf(agent, 'reap').flatMap(({ probe }) =>
+    probe.kind === 'reap' ? probe.markers : [],
+  )
+  expect(ended.map((marker) => marker.nonce)).not.toContain(nonce)
+  await stored(agent, () => agent.end('parked', false))
+  await passIdle(core, 5_000)
+  await deleted
+  expect(await core.client.tickets.list()).toEqual([])
 })

@@ -1,6 +1,6 @@
-import { CommandId, TicketId } from '../../src-shared/ids.ts'
+import { CommandId, type SessionId, TicketId } from '../../src-shared/ids.ts'
 import { DeletedTicket, DeletionReport } from '../../src-shared/moving.ts'
-import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
+import { accept, BalletError, type Refusal, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { RuntimeName } from '../../src-shared/runtimes.ts'
 import { someOf } from '../../src-shared/some-of.ts'
 import { receiptOf } from '../commit/committer.ts'
@@ -8,7 +8,7 @@ import { changeOf } from '../decide/change.ts'
 import { withConversation } from '../decide/continue-with.ts'
 import { usableFiles } from '../decide/damaged-files.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
-import { checkTicketDeletion, deleteTicket } from '../decide/tickets.ts'
+import { checkUnheld, deleteTicket } from '../decide/tickets.ts'
 import { PUSH_PROBE_MS, REAP_PROBE_MS, REMOVE_PROBE_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import { pushMarker, unheldMarkers } from '../sessions/unheld-markers.ts'
@@ -19,7 +19,18 @@ import type { EffectParts } from './effects.ts'
 /** What the person wants gone besides the rows; an entry of an earlier version says nothing of it. */
 type Wanted = { remoteBranch: boolean; force: boolean }
 
-/** Ends what still runs of the ticket's sessions, removes their workspaces, then the rows. */
+/** These say nothing against a deletion: nobody answered, as at the end of a host, or an agent is not done yet. */
+const PASSING: ReadonlySet<string> = new Set([
+  'fleet.offline',
+  'probe.timeout',
+  'probe.time-limit',
+  'session.held',
+])
+
+/**
+ * Ends what still runs of the ticket's sessions, removes their workspaces, then the rows. Rejects where only nobody
+ * answered: what is removed by then does not come back, so it is tried again until it is done or refused.
+ */
 export async function removeTicket(
   parts: EffectParts,
   entry: OutboxEntry,
@@ -39,7 +50,7 @@ export async function removeTicket(
   const ended = await endGitAndPlanner(parts, id, sessions)
   if (!ended.ok) return giveUp(parts, entry, ended)
   for (const session of sessions) {
-    const emptied = await removeWorkspace(parts, session, wanted.force, progress)
+    const emptied = await removeWorkspace(parts, session.id, wanted.force, progress)
     if (!emptied.ok) return giveUp(parts, entry, emptied)
   }
   if (wanted.remoteBranch) {
@@ -263,20 +274,22 @@ async function endGitAndPlanner(
 
 async function removeWorkspace(
   { ports, committer, fleet, reaping }: EffectParts,
-  session: SessionRow,
+  id: SessionId,
   force: boolean,
   progress: Progress,
 ): Promise<Result<unknown>> {
-  const live = checkTicketDeletion({
-    ticket: await ticketOf(ports, session),
-    sessions: [session],
-  })
-  if (!live.ok) return live
+  // What was asked of agents before may have taken minutes.
+  const session = await ports.storage.row('session', id)
+  if (session === undefined) return accept(undefined)
+  const unheld = checkUnheld({ ticket: await ticketOf(ports, session), sessions: [session] })
+  if (!unheld.ok) return unheld
   const leases = await ports.storage.rows({
     table: 'lease',
     where: { sessionId: session.id, reaped: false },
   })
-  if (!(await reaping.reap(leases))) {
+  const reaped = await reaping.attempt(leases.filter(({ endedAt }) => endedAt !== null))
+  if (!reaped.ok) {
+    if (PASSING.has(reaped.refusal.code)) return reaped
     return refuse(
       'session.not-reaped',
       'Processes of the ticket’s session may still run.',
@@ -320,12 +333,13 @@ async function ticketOf({ storage }: CorePorts, session: SessionRow) {
   })
 }
 
-/** The ticket stays; the person who asked is told why. */
+/** The ticket stays; the person who asked is told why. Rejects where that may pass by itself. */
 async function giveUp(
   { committer }: EffectParts,
   entry: OutboxEntry,
-  refused: { ok: false; refusal: { code: string; message: string; hint?: string | undefined } },
+  refused: { ok: false; refusal: Refusal },
 ): Promise<Result<never>> {
+  if (PASSING.has(refused.refusal.code)) throw new BalletError(refused.refusal)
   await committer.transact(async () =>
     accept({ change: changeOf({ outboxDone: [entry.id] }), answer: null }),
   )

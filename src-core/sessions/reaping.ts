@@ -1,4 +1,4 @@
-import { accept } from '../../src-shared/refusal.ts'
+import { accept, type Result } from '../../src-shared/refusal.ts'
 import type { Committer } from '../commit/committer.ts'
 import { changeOf } from '../decide/change.ts'
 import { Backoff } from '../fleet/backoff.ts'
@@ -43,7 +43,11 @@ export class Reaping {
   look(): void {
     if (this.#busy || this.#stopped || !this.#fleet.anyUp) return
     const leases = this.#index.unreaped.slice(0, MARKERS)
-    if (leases.length === 0) return
+    if (leases.length === 0) {
+      // The last of them may have been ended by somebody else who asked for it.
+      this.#problems.clear(PROBLEM)
+      return
+    }
     this.#busy = true
     this.#reapAll(leases).then(
       (done) => {
@@ -77,7 +81,12 @@ export class Reaping {
 
   /** Ends and verifies; false when that was not possible, which is then a problem of the host. */
   async reap(leases: readonly LeaseRow[]): Promise<boolean> {
-    if (leases.length === 0) return true
+    return (await this.attempt(leases)).ok
+  }
+
+  /** As `reap`, with what was said by who was asked, or that nobody was. */
+  async attempt(leases: readonly LeaseRow[]): Promise<Result<undefined>> {
+    if (leases.length === 0) return accept(undefined)
     const found = await this.#fleet.ask(
       {
         kind: 'reap',
@@ -92,7 +101,7 @@ export class Reaping {
         message: `Processes of ended sessions may still run: ${found.refusal.message}`,
         hint: 'Their sessions wait until it is certain that they are gone. It is tried again.',
       })
-      return false
+      return found
     }
     if (found.value.ended.length > 0) {
       this.#ports.log.info('ended what was left running', { processes: found.value.ended })
@@ -111,7 +120,7 @@ export class Reaping {
             : changeOf({ puts: rows.map((row) => ({ table: 'lease', row })) }),
       })
     })
-    return true
+    return accept(undefined)
   }
 
   #later(): void {

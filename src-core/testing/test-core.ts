@@ -12,7 +12,7 @@ import type { CorePorts, Demo, Ids, SettingsPort } from '../ports.ts'
 import { createRouter } from '../router/router.ts'
 import type { Storage } from '../storage/port.ts'
 import { openSqliteDirect } from '../storage/sqlite/direct.ts'
-import { FakeLauncher } from './fake-agent.ts'
+import { FakeLauncher, type ProbeAnswer } from './fake-agent.ts'
 import { HandClock } from './hand-clock.ts'
 
 /** Ids that count, in the form of a UUIDv7. */
@@ -59,6 +59,8 @@ export type TestCoreOptions = {
   agents?: number
   /** Of the fake agents' runtime. */
   capabilities?: RuntimeCapabilities
+  /** Of the fake agents, from the start. */
+  answer?: ProbeAnswer
   /** Runtimes that the fake agents drive besides it. */
   runtimes?: readonly Runtime[]
   dir?: string
@@ -77,6 +79,7 @@ export async function startTestCore(options: TestCoreOptions = {}) {
   const clock = options.clock ?? new HandClock()
   const launcher = new FakeLauncher(clock)
   if (options.capabilities !== undefined) launcher.capabilities = options.capabilities
+  if (options.answer !== undefined) launcher.answer = options.answer
   launcher.more = options.runtimes ?? []
   const logged: Logged[] = []
   const log = (level: string) => (message: string, fields?: unknown) => {

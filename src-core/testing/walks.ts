@@ -114,13 +114,26 @@ export async function timeline({ client }: TestCore, ticket: string) {
 }
 
 /** Lets time pass in which every agent, or those that are given, show that they live. */
-export async function pass(core: TestCore, ms: number, living?: readonly FakeAgent[]) {
-  const STEP = 5_000
-  for (let left = ms; left > 0; left -= STEP) {
-    core.clock.turn(Math.min(STEP, left))
+export function pass(core: TestCore, ms: number, living?: readonly FakeAgent[]) {
+  return passWith(core, ms, () => {
     for (const fake of living ?? core.launcher.launched.map((launched) => launched.fake)) {
       fake.heartbeat()
     }
+  })
+}
+
+/** The same where none of them has a session any more. */
+export function passIdle(core: TestCore, ms: number) {
+  return passWith(core, ms, () => {
+    for (const { fake } of core.launcher.launched) fake.heartbeat(null)
+  })
+}
+
+async function passWith(core: TestCore, ms: number, beat: () => void) {
+  const STEP = 5_000
+  for (let left = ms; left > 0; left -= STEP) {
+    core.clock.turn(Math.min(STEP, left))
+    beat()
     await settle(5)
   }
 }
