@@ -85,7 +85,8 @@ export const SessionSpec = z.object({
   /**
    * What was kept when the session was parked last, to be restored first; null when nothing was. `restored`: an earlier
    * lease restored it, so that it is only for a workspace that is gone. `withoutDamaged`: a person wants to go on
-   * without kept files that are damaged. `behind`: the session pushed more since, up to `pushedCommit`.
+   * without kept files that are damaged. `partial`: an earlier lease restored it without such files already, which are
+   * not among it any more. `behind`: the session pushed more since, up to `pushedCommit`.
    */
   parked: z
     .object({
@@ -94,6 +95,7 @@ export const SessionSpec = z.object({
       keptDir: z.string(),
       restored: z.boolean(),
       withoutDamaged: z.literal(true).optional(),
+      partial: z.literal(true).optional(),
       behind: z.literal(true).optional(),
     })
     .nullable(),
@@ -264,6 +266,8 @@ export const AgentItem = z.discriminatedUnion('type', [
   }),
   /** The branch on the remote is now at this commit, pushed by Ballet. */
   z.object({ type: z.literal('pushed'), at: Instant, commit: z.string() }),
+  /** A finish has all of the work on the remote; the workspace goes when this is stored. */
+  z.object({ type: z.literal('finished'), at: Instant }),
   /** Everything of the session is kept; the workspace goes when this is stored. */
   z.object({ type: z.literal('parked'), at: Instant, saga: z.string(), work: ParkedWork }),
   /** An asked-for finish or stop could not be done; the session goes on as it was. */

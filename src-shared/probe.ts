@@ -32,6 +32,15 @@ const keptWork = {
   keptDir: z.string(),
 }
 
+/**
+ * What became of a parked session since. `behind`: it pushed more, up to `pushedCommit`. `partial`: it was restored
+ * without kept files that are damaged, which are not among the work any more.
+ */
+const keptSince = {
+  behind: z.literal(true).optional(),
+  partial: z.literal(true).optional(),
+}
+
 /** What each project adds to the environment: runtimes may keep their conversations elsewhere for it. */
 const projectEnvs = { envs: z.array(z.record(z.string(), z.string())) }
 
@@ -105,18 +114,13 @@ export const Probe = z.discriminatedUnion('kind', [
    */
   z.object({
     kind: z.literal('park.keep'),
-    ...{ ...unheld, ...commitMessage, ...keptWork },
+    ...{ ...unheld, ...commitMessage, ...keptWork, ...keptSince },
     keep: z.array(z.string()),
-    behind: z.literal(true).optional(),
   }),
-  /**
-   * Commits and pushes the work of a parked session out of what is kept of it. It may be done again. `behind`: the
-   * session pushed more since, up to `pushedCommit`.
-   */
+  /** Commits and pushes the work of a parked session out of what is kept of it. It may be done again. */
   z.object({
     kind: z.literal('park.finish'),
-    ...{ ...unheld, ...commitMessage, ...keptWork },
-    behind: z.literal(true).optional(),
+    ...{ ...unheld, ...commitMessage, ...keptWork, ...keptSince },
   }),
   /** Commits and pushes the work of a session that no agent holds; nothing is removed. */
   z.object({

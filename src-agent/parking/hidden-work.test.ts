@@ -50,7 +50,8 @@ async function roundTrip() {
 describe('what git does not tell of', () => {
   it('a repository among files of the workspace comes back, and nothing removes it unseen', async () => {
     await makeInner('d')
-    const safe = { commits: ['HEAD'], tracked: true, repo: sample.remote }
+    const { remote: repo, dataDir } = sample
+    const safe = { commits: ['HEAD'], tracked: true, repo, dataDir }
     expect(await leftovers(sample.git, work, safe)).toEqual(['the repository in d'])
     const { cwd, snapshot } = await roundTrip()
     expect(snapshot.reasons).toEqual(['d is a repository of its own'])

@@ -25,6 +25,8 @@ const SnapshotFacts = z.object({
   pushed: z.array(PushedCommit),
   /** The session pushed its commit later than it kept the files beside it. */
   behind: z.boolean().default(false),
+  /** Files that belong to it were damaged, and are not kept with it any more. */
+  partial: z.boolean().default(false),
 })
 
 /** The facts of a snapshot as Core keeps them. */
@@ -33,7 +35,7 @@ export function snapshotFacts(snapshot: Snapshot): Record<string, unknown> {
   const facts: z.infer<typeof SnapshotFacts> = {
     ...{ version: VERSION, workInProgress, from, base },
     pushed: [...pushed],
-    behind: false,
+    ...{ behind: false, partial: false },
   }
   return facts
 }
@@ -43,6 +45,11 @@ export function withPushed(kept: Kept, commit: string): Kept {
   if (kept.snapshot === null) return kept
   const snapshot = { ...kept.snapshot, behind: true }
   return { ...kept, commit, pushed: true, notPushed: null, snapshot }
+}
+
+/** What is kept of a session that goes on without files of it that are damaged. */
+export function withoutFiles(kept: Kept): Kept {
+  return kept.snapshot === null ? kept : { ...kept, snapshot: { ...kept.snapshot, partial: true } }
 }
 
 /** The facts of a snapshot that another commit may have taken the place of on the remote, for Ballet to replace. */
@@ -62,6 +69,8 @@ export type KeptPlace = {
   keptDir: string
   /** Key of the session's ticket, by which it may be resumed without what is damaged. */
   ticket?: string
+  /** Files of it that are damaged were left out before, and are not named any more. */
+  partial?: true | undefined
 }
 
 /** 32 bytes. */
@@ -85,7 +94,7 @@ export async function workOf(
   if (kept.snapshot === null) return null
   const facts = SnapshotFacts.safeParse(kept.snapshot)
   if (!facts.success) throw unknownFacts(kept.snapshot)
-  const { workInProgress, from, base, pushed, behind } = facts.data
+  const { workInProgress, from, base, pushed, behind, partial } = facts.data
   const path = async (kind: Exclude<KeptFileKind, 'state'>) => {
     try {
       return await fileOf(kept, place, kind)
@@ -109,7 +118,7 @@ export async function workOf(
       throw error
     }),
     isBehind: behind,
-    isPartial: behind || (leftOut?.length ?? 0) > 0,
+    isPartial: behind || partial || place.partial === true || (leftOut?.length ?? 0) > 0,
   }
 }
 

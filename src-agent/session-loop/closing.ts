@@ -6,7 +6,7 @@ import { kindOf, removeWorkspace } from '../workspace/folders.ts'
 import { pushSnapshot } from '../workspace/snapshot.ts'
 import type { LoopContext } from './context.ts'
 import { tellWorkspaceGone } from './missing-workspace.ts'
-import { restored } from './prepare.ts'
+import { restored, tellWorkspace } from './prepare.ts'
 
 /** How long the host may take to store that the work is pushed, before the workspace is removed. */
 const STORED_LIMIT_MS = 20_000
@@ -28,14 +28,19 @@ export async function finishWork(
   signal: AbortSignal,
 ): Promise<{ kept: boolean }> {
   const { git, plan, report, outgoing, clock } = context
-  // What is kept of it ends with the session: it goes to the branch first.
-  if (!(await hasWorkspace(context)) && (await restored(context, true, signal)) === null) {
-    tellWorkspaceGone(context, 'finished')
-    return { kept: false }
+  if (!(await hasWorkspace(context))) {
+    // What is kept of it ends with the session: it goes to the branch first.
+    const found = await restored(context, true, signal)
+    if (found === null) {
+      tellWorkspaceGone(context, 'finished')
+      return { kept: false }
+    }
+    tellWorkspace(context, found)
   }
   const pushed = await commitAndPush(git, plan, message, report, signal)
   if (pushed !== null) outgoing.item({ type: 'pushed', at: clock.now(), commit: pushed })
-  // Only when the push is on record may the clone that could prove it go.
+  outgoing.item({ type: 'finished', at: clock.now() })
+  // Only when that is on record may the clone that could prove it go: where it is gone after that, nothing is missed.
   if (!(await outgoing.settled(STORED_LIMIT_MS))) {
     const text = `The work is pushed, but the host does not store anything: the workspace ${plan.workspaceDir} is kept.`
     report.notice('warning', 'finish.kept', text)

@@ -24,6 +24,8 @@ export type LoopContext = {
   readonly kept: SessionSpec['parked']
   /** What was pushed under this lease, last. */
   readonly pushed: { last: string | null }
+  /** Names of kept files without which this lease restored the workspace: they stay where they are. */
+  readonly leftOut: Set<string>
   readonly dataDir: string
   /** The whole environment of git, the setup command and the runtime. */
   readonly env: Readonly<Record<string, string>>
@@ -55,6 +57,7 @@ export function createContext(options: ContextOptions): LoopContext {
     spec,
     kept: options.spec.parked,
     pushed: { last: null },
+    leftOut: new Set(),
     env,
     git: createGit({ env, marker }),
     plan: {

@@ -150,6 +150,22 @@ it('a branch that somebody moved is left as it is', async () => {
   expect(await sample.sh(sample.remote, 'rev-parse', branch)).toBe(theirs)
 })
 
+it('what is kept is finished without a file that was left out before', async () => {
+  const harness = await scene.open().ready()
+  await writeFiles(sample.plan().workspaceDir, { '.env': 'KEY=1\n', 'new.txt': 'new\n' })
+  await scene.converse('all that was said\n')
+  await harness.loop.park(scene.order())
+  const { work: whole } = await harness.untilItem('parked')
+  const files = whole.files.filter(({ kind }) => kind !== 'aside')
+  expect(files.length).toBeLessThan(whole.files.length)
+  const work = { ...whole, files }
+  expect((await finish(work)).refusal).toMatchObject({ code: 'snapshot.incomplete' })
+  expect((await finish(work, { partial: true })).refusal).toBeNull()
+  const { branch } = sample.plan()
+  expect(await sample.sh(sample.remote, 'ls-tree', '--name-only', branch)).toContain('new.txt')
+  expect(await sample.sh(sample.remote, 'ls-tree', '--name-only', branch)).not.toContain('.env')
+})
+
 it('what was kept and is not whole any more restores nothing', async () => {
   const work = await parked()
   const files = work.files.map((file) => ({ ...file, kind: 'aside' as const }))

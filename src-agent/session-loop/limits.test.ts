@@ -108,7 +108,7 @@ describe('nothing waits for ever', () => {
     await harness.ready()
     await sample.sh(spec.workspaceDir, 'commit', '--quiet', '--allow-empty', '--message=Work')
     const finished = harness.loop.finish('Done')
-    await until('the push', () => harness.story().includes('pushed'))
+    await until('the push', () => harness.story().includes('finished'))
     clock.advance(60_000)
     await finished
     expect(await harness.untilItem('ended')).toMatchObject({ outcome: 'finished', kept: true })

@@ -26,10 +26,17 @@ export function tellWorkspaceGone(
   context.report.notice('warning', WORKSPACE_GONE, `${begin} ${whatIsLeft(context, what)}`)
 }
 
-/** Says that it was removed, and is back with what is kept; `hasUnused`: not with all of that. */
+/**
+ * Says that it was removed, and is back with what is kept; `hasUnused`: not with all of that; `isPartial`: files of that
+ * are damaged and were left out before.
+ */
 export function tellRestored(
   context: Pick<LoopContext, 'plan' | 'kept' | 'pushed' | 'report'>,
-  { lost, hasUnused }: { lost: readonly string[]; hasUnused: boolean },
+  {
+    lost,
+    isPartial,
+    hasUnused,
+  }: { lost: readonly string[]; isPartial: boolean; hasUnused: boolean },
 ): void {
   const since = pushedSince(context)
   const how =
@@ -39,8 +46,9 @@ export function tellRestored(
   const unused = hasUnused
     ? ' The whole workspace as it was when the session was parked stays kept beside that.'
     : ''
+  const damaged = isPartial ? ' Kept files that are damaged are left out, as before.' : ''
   const notThere = lost.length === 0 ? '' : ` Not restored: ${lost.join(', ')}.`
-  const text = `${goneInWords(context)}. It is restored ${how}; what was done in it since is lost.${notThere}${unused}`
+  const text = `${goneInWords(context)}. It is restored ${how}; what was done in it since is lost.${damaged}${notThere}${unused}`
   context.report.notice('warning', WORKSPACE_GONE, text)
 }
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { ToAgent } from '../../src-shared/agent-wire.ts'
-import type { ParkedWork, ParkStep } from '../../src-shared/parking.ts'
+import type { KeptFile, ParkedWork, ParkStep } from '../../src-shared/parking.ts'
 import { BalletError, type Refusal } from '../../src-shared/refusal.ts'
 import { copyIntoMirror } from '../parking/copy-in-mirror.ts'
 import { KeepFiles, removeCut, removeOtherFiles } from '../parking/keep-files.ts'
-import { keyOf, snapshotFacts } from '../parking/kept-work.ts'
+import { keyOf, snapshotFacts, withoutFiles } from '../parking/kept-work.ts'
 import { type ParkPush, pushParked } from '../parking/push.ts'
 import { captureSessionState } from '../parking/session-state.ts'
 import { type Snapshot, takeSnapshot } from '../parking/snapshot.ts'
@@ -93,7 +93,7 @@ export class Parking {
   async #cleanUp(): Promise<void> {
     const { keptDir, kept } = this.#order
     try {
-      await removeOtherFiles(keptDir, kept)
+      await removeOtherFiles(keptDir, [...kept, ...this.#leftOut()])
     } catch (error) {
       this.#context.log('warn', 'what a parking left could not be removed', { keptDir, error })
     }
@@ -128,8 +128,8 @@ export class Parking {
     const remove = async () => {
       // Without a workspace what was kept before may be all that there is of the work.
       const before = work.snapshot === null ? this.#order.kept : []
-      const damaged = (this.#order.damaged ?? []).map((name) => ({ name }))
-      await removeOtherFiles(this.#order.keptDir, [...work.files, ...before, ...damaged])
+      const files = [...work.files, ...before, ...this.#leftOut()]
+      await removeOtherFiles(this.#order.keptDir, files)
       const isGone = await removeWorkspace(plan.dataDir, plan.workspaceDir)
       if (!isGone) log('warn', 'a removed workspace could not be deleted yet', { ...plan })
     }
@@ -137,6 +137,12 @@ export class Parking {
       () => false,
       () => true,
     )
+  }
+
+  /** Kept files that nothing of the session needs, and that stay until its end; Core may not know of all of them yet. */
+  #leftOut(): Pick<KeptFile, 'name'>[] {
+    const names = [...(this.#order.damaged ?? []), ...this.#context.leftOut]
+    return names.map((name) => ({ name }))
   }
 
   async #snapshot(signal: AbortSignal): Promise<Snapshot | null> {
@@ -157,14 +163,25 @@ export class Parking {
 
   /** There is no workspace: what was kept before is all there is of the work, but the conversation may have gone on. */
   async #keptBefore(
-    { work: earlier, restored, withoutDamaged }: NonNullable<LoopContext['spec']['parked']>,
+    {
+      work: earlier,
+      restored,
+      withoutDamaged,
+      partial,
+    }: NonNullable<LoopContext['spec']['parked']>,
     signal: AbortSignal,
   ): Promise<ParkedWork> {
+    let isPartial = partial === true
     // Cut before it was restored.
-    if (!restored && this.#conversation.runtimeVersion === null) return earlier
+    if (!restored && this.#conversation.runtimeVersion === null) {
+      return isPartial ? withoutFiles(earlier) : earlier
+    }
+    const { leftOut } = this.#context
     for (const file of earlier.files) {
-      if (file.kind === 'state' || (await this.#files.reuse(file))) continue
-      if (withoutDamaged === true) continue
+      if (file.kind === 'state') continue
+      if (!leftOut.has(file.name) && (await this.#files.reuse(file))) continue
+      isPartial = true
+      if (withoutDamaged === true || leftOut.has(file.name)) continue
       throw new BalletError({
         code: 'state.corrupt',
         message: `The kept file ${file.name} is not there any more, or not what was stored.`,
@@ -172,7 +189,8 @@ export class Parking {
       })
     }
     const state = await this.#state(signal)
-    return { ...earlier, state, files: [...this.#files.files] }
+    const kept = isPartial ? withoutFiles(earlier) : earlier
+    return { ...kept, state, files: [...this.#files.files] }
   }
 
   /** Null: there is nothing to push. */

@@ -6,7 +6,7 @@ import { restoreWorkspace } from '../parking/restore.ts'
 import { openWorkspace } from '../workspace/clone.ts'
 import { type WorkspaceRecord, writeRecord } from '../workspace/record.ts'
 import { runSetup } from '../workspace/setup.ts'
-import { asStep, keptNow, type LoopContext } from './context.ts'
+import { asStep, keptNow, type LoopContext, timed } from './context.ts'
 import { expectsWorkspace, tellRestored, tellWorkspaceGone } from './missing-workspace.ts'
 import type { TurnBook } from './turn-book.ts'
 
@@ -44,13 +44,13 @@ export async function replaceWorkspace(
 
 async function setUp(
   context: LoopContext,
-  { record, leftOut }: Restored,
+  found: Restored,
   turns: TurnBook,
   signal: AbortSignal,
 ): Promise<void> {
-  const { spec, plan, report, outgoing, clock } = context
-  const without = leftOut.length === 0 ? {} : { leftOut: [...leftOut] }
-  outgoing.item({ type: 'workspace', at: clock.now(), baseCommit: record.base, ...without })
+  const { spec, plan, report, clock } = context
+  const { record } = found
+  tellWorkspace(context, found)
   if (record.setup === 'done') return
   if (spec.setup !== null) {
     const { command, limitMs } = spec.setup
@@ -61,6 +61,12 @@ async function setUp(
     await (spec.parked === null ? run() : asStep(report, 'setup', run))
   }
   await writeRecord(plan.workspaceDir, { ...record, setup: 'done' })
+}
+
+/** Tells that there is a workspace, and without which kept files. */
+export function tellWorkspace(context: LoopContext, { record, leftOut }: Restored): void {
+  const without = leftOut.length === 0 ? {} : { leftOut: [...leftOut] }
+  timed(context, { type: 'workspace', baseCommit: record.base, ...without })
 }
 
 /** `expected`: it was there before. */
@@ -98,13 +104,15 @@ export async function restored(
   const { record, moved, lost } = await restoreWorkspace(git, plan, work, report, signal)
   // It is older than what was pushed, and nothing may be written over that.
   const unused = behind ? kept.work.files.filter(({ kind }) => kind === 'archive') : []
-  if (isGone) tellRestored(context, { lost, hasUnused: unused.length > 0 })
+  const isPartial = kept.partial === true
+  if (isGone) tellRestored(context, { lost, isPartial, hasUnused: unused.length > 0 })
   if (moved !== null) {
     report.notice('warning', BRANCH_MOVED, divergenceInWords(plan.branch, moved))
   }
   tellLeftOut(context, leftOut, lost)
-  const files = [...leftOut.map(({ file }) => file), ...unused]
-  return { record, leftOut: files.map(({ name }) => name) }
+  const names = [...leftOut.map(({ file }) => file), ...unused].map(({ name }) => name)
+  for (const name of names) context.leftOut.add(name)
+  return { record, leftOut: names }
 }
 
 /** Says to people and to the runtime what is not in the workspace any more. */

@@ -155,6 +155,8 @@ it('goes to the branch as it was kept, where the session is finished', async () 
   // The stash is kept with the rest: nothing is removed over it.
   expect(refusal.refusal).toMatchObject({ code: 'workspace.not-pushed' })
   expect(existsSync(join(work, 'new.txt'))).toBe(true)
+  // As after a restore: the host knows that it is there, and what of it is not.
+  expect(harness.items.filter(({ type }) => type === 'workspace')).toHaveLength(2)
   await sample.sh(work, 'stash', 'drop', '--quiet')
   await harness.loop.finish('The work\n')
   expect(await harness.untilItem('ended')).toMatchObject({ outcome: 'finished', kept: false })

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { RESUMED_WITHOUT } from '../../src-shared/agent-wire.ts'
+import { RESUMED_WITHOUT, WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
 import type { KeptFileKind, ParkedWork } from '../../src-shared/parking.ts'
+import { BalletError } from '../../src-shared/refusal.ts'
 import { fingerprintOf } from '../parking/testing/fingerprint.ts'
 import { makeSample, type Sample, writeFiles } from '../workspace/sample-repository.ts'
 import type { LoopHarness } from './loop-harness.ts'
@@ -124,6 +125,88 @@ it('without the archive of the whole workspace there is what was committed', asy
   expect(said(harness)).toContain('the whole workspace, with what was not committed')
   await harness.loop.release()
 })
+
+/** As Core tells it once the session was restored without the file. */
+const afterwards = (kept: ParkedWork, name: string) => {
+  const files = kept.files.filter((file) => file.name !== name)
+  const work = { ...kept, files }
+  const parked = { work, ...place(), restored: true, withoutDamaged: true, partial: true }
+  return scene.resumed(kept, { parked })
+}
+
+it.each(['aside', 'refs'] as const)(
+  'without the file of kind %s a workspace that is lost after that comes back again, also when it is parked without one',
+  async (kind) => {
+    const kept = await parkWith(async () => {
+      await writeFiles(work, { 'src/a.txt': 'to be stashed\n' })
+      await sh('stash', 'push', '-q', '-m', 'for later')
+      await writeFiles(work, { '.env': 'KEY=1\n', 'src/a.txt': 'changed\n', 'new.txt': 'new\n' })
+    })
+    const name = await damage(kept, kind)
+    await rm(sample.plan().mirrorDir, { recursive: true })
+    const first = await openWithout(kept)
+    await first.loop.release()
+    await rm(work, { recursive: true })
+    const again = await scene.open(afterwards(kept, name)).ready()
+    expect(await content('src/a.txt')).toBe('changed\n')
+    expect(await content('new.txt')).toBe('new\n')
+    expect(existsSync(join(work, '.env'))).toBe(kind === 'refs')
+    const told = again.events('notice').find(({ code }) => code === WORKSPACE_GONE)?.text
+    expect(told).toContain('Kept files that are damaged are left out, as before.')
+    // Nothing but what was kept is there to be parked.
+    await rm(work, { recursive: true })
+    const files = kept.files.filter((file) => file.name !== name)
+    await again.loop.park(scene.order({ kept: files, damaged: [name] }))
+    const parked = (await again.untilItem('parked')).work
+    await again.untilItem('ended')
+    expect(parked.files.map((file) => file.name)).not.toContain(name)
+    const last = await scene.open(scene.resumed(parked)).ready()
+    expect(await content('new.txt')).toBe('new\n')
+    await last.loop.release()
+  },
+)
+
+it.each(['this lease', 'an earlier lease'])(
+  'a parking that fails removes nothing that %s left out',
+  async (which) => {
+    const kept = await parkWith(async () => {
+      await writeFiles(work, { 'inner/x.txt': 'x\n', 'src/a.txt': 'changed\n' })
+      await sample.sh(join(work, 'inner'), 'init', '-q')
+    })
+    const archive = kept.files.find(({ kind }) => kind === 'archive')?.name ?? 'none'
+    const resumed = await scene.open(scene.resumed(kept)).ready()
+    await rm(join(work, 'inner'), { recursive: true })
+    await resumed.loop.stop()
+    const { commit } = await resumed.untilItem('pushed')
+    await rm(work, { recursive: true })
+    const parked = { work: kept, ...place(), restored: true, behind: true }
+    const later = { ...scene.resumed(kept, { parked }), pushedCommit: commit }
+    let harness = await scene.open(later).ready()
+    expect(await harness.untilItem('workspace')).toMatchObject({ leftOut: [archive] })
+    let order = scene.order({ kept: kept.files })
+    if (which === 'an earlier lease') {
+      await harness.loop.release()
+      order = scene.order({
+        kept: kept.files.filter(({ name }) => name !== archive),
+        damaged: [archive],
+      })
+      harness = await scene.open({ ...later, kept: kept.files.map(({ name }) => name) }).ready()
+    }
+    const { state } = harness.driver
+    if (state === undefined) throw new Error('no state')
+    harness.driver.state = {
+      ...state,
+      capture: () => Promise.reject(new BalletError({ code: 'disk.full', message: 'Full.' })),
+    }
+    await harness.loop.park(order)
+    await harness.untilItem('refused')
+    expect(existsSync(join(scene.keptDir, archive))).toBe(true)
+    harness.driver.state = state
+    await harness.loop.park(order)
+    await harness.untilItem('ended')
+    expect(existsSync(join(scene.keptDir, archive))).toBe(true)
+  },
+)
 
 it('what is whole is restored as ever where a person would do without', async () => {
   const kept = await parkWith(() => writeFiles(work, { '.env': 'KEY=1\n', 'new.txt': 'new\n' }))

@@ -431,7 +431,7 @@ describe('the end of a session', () => {
     await change()
     await harness.loop.finish('SHOP-1: Title\n\nBody # not a comment\n# nor this')
     expect(await harness.untilItem('ended')).toMatchObject({ outcome: 'finished', kept: false })
-    expect(harness.story().slice(-2)).toEqual(['pushed', 'ended'])
+    expect(harness.story().slice(-3)).toEqual(['pushed', 'finished', 'ended'])
     expect(await isThere(sample.plan().workspaceDir)).toBe(false)
     const { branch } = sample.plan()
     expect(await sample.sh(sample.remote, 'log', '-1', '--format=%B|%an', branch)).toBe(
@@ -441,6 +441,13 @@ describe('the end of a session', () => {
     await harness.loop.finish('again')
     await harness.loop.stop()
     expect(harness.story().filter((word) => word === 'ended')).toHaveLength(1)
+  })
+
+  it('finish that has nothing to push is on record before it removes the workspace, too', async () => {
+    const harness = await open().ready()
+    await harness.loop.finish('Nothing')
+    expect(await harness.untilItem('ended')).toMatchObject({ outcome: 'finished', kept: false })
+    expect(harness.story().slice(-3)).toEqual(['notice', 'finished', 'ended'])
   })
 
   it('finish that is refused keeps everything, and the next message brings the runtime back', async () => {

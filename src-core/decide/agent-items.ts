@@ -1,6 +1,5 @@
 import type { AgentItem } from '../../src-shared/agent-wire.ts'
 import type { InputId, Instant } from '../../src-shared/ids.ts'
-import type { Usage } from '../../src-shared/records.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import type { EventBody, LiveBlock } from '../../src-shared/timeline.ts'
 import type { Ids } from '../ports.ts'
@@ -8,8 +7,9 @@ import type { LeaseRow } from '../storage/rows.ts'
 import type { Decision } from './change.ts'
 import { letGo } from './continue-with.ts'
 import { storeLeftOut } from './damaged-files.ts'
-import { beginFinish, refuseFinish, tellRefused } from './finishing.ts'
+import { beginFinish, isFinishedUnheld, refuseFinish, tellRefused } from './finishing.ts'
 import { endLease } from './item-end.ts'
+import { storeFinished, storeWorkspace } from './kept-work.ts'
 import { takeMcpCall } from './mcp-calls.ts'
 import {
   type Drained,
@@ -18,6 +18,7 @@ import {
   storePushed,
   storeRestored,
   wakesUp,
+  wakeUp,
 } from './parking.ts'
 import { type Items, isNoticeForRuntime, isUnreachableNotice } from './plain-items.ts'
 import { sayWhatIsAsked, sendAnswers } from './questions.ts'
@@ -27,7 +28,7 @@ import { isOver } from './session-states.ts'
 import { failedStage, moveOn } from './stage-completion.ts'
 import { SAID_OF_HELD_BACK, standingReason, UNREACHABLE_TOOLS } from './standing-reason.ts'
 import { begunWith, type CutFacts, cutTurn, TURN_LOST } from './turn-cut.ts'
-import { afterTurn } from './turn-end.ts'
+import { addUsage, afterTurn } from './turn-end.ts'
 import { giveUpFinish, sayUnderWay } from './under-way.ts'
 
 /**
@@ -67,7 +68,7 @@ export type ItemsAnswer = {
 const lastingEvents: ReadonlySet<EventBody['kind']> = new Set(['turn.ended', 'request.opened'])
 
 /** After these nothing can be delivered that could not be before; of events it is the end of a turn. */
-const quiet: ReadonlySet<AgentItem['type']> = new Set(['event', 'workspace', 'pushed'])
+const quiet: ReadonlySet<AgentItem['type']> = new Set(['event', 'workspace', 'pushed', 'finished'])
 
 const mustLast = (item: AgentItem) => item.type !== 'event' || lastingEvents.has(item.event.kind)
 
@@ -94,15 +95,6 @@ export function takeItems(
       durability: batch.items.some(mustLast) ? 'domain' : 'timeline',
       advance: { lease: state.lease.id, last: batch.last },
     },
-  }
-}
-
-export function addUsage(a: Usage, b: Usage): Usage {
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
-    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
   }
 }
 
@@ -140,6 +132,7 @@ class ItemFold {
         break
       case 'workspace':
         draft.set({ baseCommit: item.baseCommit })
+        storeWorkspace(draft)
         storeLeftOut(draft, item.leftOut ?? [])
         break
       case 'ready':
@@ -171,6 +164,9 @@ class ItemFold {
       case 'pushed':
         draft.set({ pushedCommit: item.commit })
         storePushed(draft)
+        break
+      case 'finished':
+        if (this.#current || isFinishedUnheld(draft.session)) storeFinished(draft)
         break
       case 'parked':
         this.#parked(item)
@@ -273,8 +269,10 @@ class ItemFold {
   #ready(item: Extract<AgentItem, { type: 'ready' }>): void {
     const { draft } = this
     draft.set({ conversation: item.conversation, runtimeVersion: item.runtimeVersion })
+    if (!this.#current) return
+    storeRestored(draft)
     const { state, reason } = draft.session
-    if (!this.#current || (state !== 'starting' && state !== 'resuming')) return
+    if (state !== 'starting' && state !== 'resuming') return
     // What was brought back of the last turn may have begun one that nothing ends.
     const cause = reason || 'the last turn was cut'
     this.#cut({ detail: cause, hint: 'Send a message to go on.' })
@@ -284,7 +282,7 @@ class ItemFold {
     if (turnCut) draft.move('waiting', cause, `${answer} a message to go on.`)
     else draft.move('waiting', ...(failedStage(draft.session) ?? standingReason(draft.session)))
     draft.set({ queuedAt: null })
-    storeRestored(draft, this.#ids)
+    wakeUp(draft, this.#ids)
     if (pending === 'finish') beginFinish(draft, this.#state.lease.id)
     if (pending !== 'interrupt') return
     // The agent died before the turn began that was to be interrupted: it must not begin now.

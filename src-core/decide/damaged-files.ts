@@ -16,6 +16,11 @@ export function leftOutFiles({ work, leftOut = [] }: KeptWork): Files {
   return work.files.filter(({ name }) => leftOut.includes(name))
 }
 
+/** Whether the session was restored since it was parked, and files that are damaged were left out. */
+export function isPartlyKept({ withoutDamaged, leftOut = [] }: KeptWork): boolean {
+  return withoutDamaged === true && leftOut.length > 0
+}
+
 /** From the next restore on, kept files that are damaged are left out. */
 export function allowDamaged(draft: SessionDraft): void {
   const { parked } = draft.session

@@ -8,6 +8,7 @@ import { storeDamage } from './damaged-files.ts'
 import { close } from './finishing.ts'
 import { handOver } from './hand-over.ts'
 import { joinReasons } from './joined-reasons.ts'
+import { isDrained } from './kept-work.ts'
 import { loseRuntime } from './requests.ts'
 import { park, stopReason } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
@@ -83,15 +84,27 @@ export function endLease(
       if (anew !== null) beginAnew(draft, { item, anew, finishes: pending === 'finish' }, now, ids)
       break
     case 'released':
+      if (isStillToPark(draft.session)) {
+        // The next agent goes on with it, from what is on disk.
+        draft.set({ queuedAt: now })
+        break
+      }
       draft.move('resuming', draft.session.turnCut ? draft.session.reason : '')
       draft.set({
         queuedAt: now,
+        // The parking ends with the agent that was told of it: the next one runs the session.
+        saga: null,
         pending: pending === 'finish' || pending === 'interrupt' ? pending : null,
       })
       break
     default:
       assertNever(outcome)
   }
+}
+
+/** Whether it was to park for more than its agent to be free, and is not wanted back. */
+function isStillToPark({ state, saga }: Pick<SessionRow, 'state' | 'saga'>): boolean {
+  return state === 'parking' && saga !== null && !saga.resumes && !isDrained(saga.why)
 }
 
 /** Whether the session goes on with a conversation of its own, which knows nothing but what it is told. */

@@ -46,6 +46,20 @@ export function parkedThen(saga: ParkSaga, then: Pick<ParkSaga, 'resumes'>): Par
   return { ...saga, ...then, why: saga.why === 'stop' ? 'person' : saga.why }
 }
 
+/** A finish has all of the work on the remote, and removes the workspace: what was kept before is of no more use. */
+export function storeFinished(draft: SessionDraft): void {
+  const { parked } = draft.session
+  if (parked?.restored === true) draft.set({ parked: { ...parked, finished: true } })
+}
+
+/** The session goes on in a workspace, whatever became of a finish before. */
+export function storeWorkspace(draft: SessionDraft): void {
+  const { parked } = draft.session
+  if (parked?.finished === undefined) return
+  const { finished: _, ...rest } = parked
+  draft.set({ parked: rest })
+}
+
 /** Files of the session that nobody needs any more; null: all of them. */
 export function removeKept(draft: SessionDraft, names: readonly string[] | null): void {
   const session = draft.session.id

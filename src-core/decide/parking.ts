@@ -122,6 +122,7 @@ function hasMoreToDo({ queued, sent }: SessionDraft, why: ParkReason, seq: numbe
 /** Where there was no workspace, what was kept before may be all that there is of the work. */
 function withEarlier(work: KeptWork['work'], before: KeptWork): KeptWork['work'] {
   if (work.snapshot !== null || before.work.snapshot === null) return work
+  if (before.finished === true) return work
   const names = new Set(work.files.map(({ name }) => name))
   const earlier = usableFiles(before).filter(
     ({ kind, name }) => kind !== 'state' && !names.has(name),
@@ -171,11 +172,15 @@ export function storePushed(draft: SessionDraft): void {
   if (parked?.restored === true) draft.set({ parked: { ...parked, hasPushed: true } })
 }
 
-/** The session runs again in a workspace of its own, and is told to go on where nobody says anything else. */
-export function storeRestored(draft: SessionDraft, ids: Ids): void {
-  const { parked, wakes } = draft.session
+/** The runtime is up: from now on the workspace may hold what is kept nowhere else, whatever the session is about to do. */
+export function storeRestored(draft: SessionDraft): void {
+  const { parked } = draft.session
   if (parked !== null && !parked.restored) draft.set({ parked: { ...parked, restored: true } })
-  if (!wakes) return
+}
+
+/** A session that was to go on by itself is told so where nobody says anything else. */
+export function wakeUp(draft: SessionDraft, ids: Ids): void {
+  if (!draft.session.wakes) return
   draft.set({ wakes: false })
   if (draft.queued.length > 0) return
   draft.queue({

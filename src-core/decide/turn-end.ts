@@ -1,3 +1,4 @@
+import type { Usage } from '../../src-shared/records.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import type { EventBody } from '../../src-shared/timeline.ts'
 import type { SaidOfSession } from './standing-reason.ts'
@@ -21,5 +22,14 @@ export function afterTurn(
       return [detail || 'the turn was cut', hint ?? 'Send a message to go on.']
     default:
       return assertNever(event.reason)
+  }
+}
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
   }
 }

@@ -205,7 +205,7 @@ export class Assignment {
       )
       // It may have been lost, and the place have another process, while all of this was read.
       slot.sendHeld(lease.id, { type: 'session.start', spec })
-      const order = parkOrder(session, lease.id)
+      const order = spec.task === 'park' ? parkOrder(session, lease.id) : null
       if (order === null || key === null) return
       const { session: id, ...park } = order
       slot.sendHeld(lease.id, { ...park, key, keptDir: this.#ports.paths.kept(id) })

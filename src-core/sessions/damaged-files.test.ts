@@ -1,9 +1,18 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { RESUMED_WITHOUT } from '../../src-shared/agent-wire.ts'
+import { answerProbe } from '../testing/fake-agent.ts'
 import { startTestCore, type TestCore } from '../testing/test-core.ts'
 import { until } from '../testing/until.ts'
-import { deliveries, inState, keptOnDisk, letGo, stored, waiting } from '../testing/walks.ts'
+import {
+  deliveries,
+  inState,
+  keptOnDisk,
+  letGo,
+  nextAgent,
+  stored,
+  waiting,
+} from '../testing/walks.ts'
 
 const DAMAGED = {
   code: 'state.corrupt',
@@ -56,20 +65,56 @@ test('a session that a damaged kept file fails can be resumed without it, and ne
   agent.endTurn(2)
   await inState(core, ref, 'waiting')
 
+  // Where its workspace is gone, it comes back without the file again.
+  agent.die()
+  await inState(core, ref, 'resuming')
+  const second = await nextAgent(core, agent)
+  expect(second.spec().parked).toMatchObject({ partial: true, work: { files: [{ name: whole }] } })
+  await stored(second, () => second.ready())
+  await inState(core, ref, 'waiting')
+
   // Parked again, it keeps the damaged file beside the new ones, and asks nobody for it.
   const { file: next } = await keptOnDisk(core, ref, 'state-2.sealed')
   await client.sessions.park({ ref })
   await until('the order', () => orders(core).length === 2)
   expect(orders(core).at(-1)).toMatchObject({ damaged: [name], kept: [{ name: whole }] })
-  await letGo(core, ref, agent, { files: [next] })
+  await letGo(core, ref, second, { files: [next] })
   expect((await client.sessions.show({ ref })).parked).not.toHaveProperty('damaged')
   await client.sessions.resume({ ref })
-  await until('a last start', () => agent.heard('session.start').length === 4)
-  const { parked, kept } = agent.spec()
+  await until('a last start', () => second.heard('session.start').length === 2)
+  const { parked, kept } = second.spec()
   expect(parked?.work.files.map((file) => file.name)).toEqual([next.name])
   expect(kept).toEqual([next.name, name])
   expect(parked).not.toHaveProperty('withoutDamaged')
+  expect(parked).not.toHaveProperty('partial')
   expect(existsSync(path)).toBe(true)
+})
+
+test('one that was brought back without a damaged file, and lost its workspace, is finished without it', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { client } = core
+  const { ref, agent, name, whole } = await damaged(core)
+  await client.sessions.resume({ ref, withoutDamaged: true })
+  await until('another start', () => agent.heard('session.start').length === 3)
+  await stored(agent, () => {
+    agent.item({ type: 'workspace', baseCommit: 'b'.repeat(40), leftOut: [name] })
+    agent.ready()
+  })
+  await client.sessions.stop({ ref })
+  await until('the stop', () => agent.heard('session.stop').length === 1)
+  agent.end('stopped')
+  await inState(core, ref, 'parked')
+  core.launcher.answer = (probe) =>
+    probe.kind === 'workspace.push'
+      ? { kind: 'workspace.push', commit: null, notices: [], gone: true }
+      : answerProbe(probe)
+  await client.sessions.finish({ ref })
+  await inState(core, ref, 'finished')
+  const asked = agent.heard('probe').map(({ probe }) => probe)
+  for (const kind of ['park.keep', 'park.finish']) {
+    const found = asked.find((probe) => probe.kind === kind)
+    expect(found, kind).toMatchObject({ partial: true, work: { files: [{ name: whole }] } })
+  }
 })
 
 test('a finish that a damaged kept file refuses offers the same way on', async () => {

@@ -236,6 +236,40 @@ test('a clock that is set neither parks early nor keeps a session for ever', asy
   }
 })
 
+test('a clock that is set parks nothing under the hands of who writes', async () => {
+  const DAY = 24 * 60 * MINUTE
+  // By so much the clock is beyond all that writing can move the deadline, or almost.
+  for (const jump of [DAY, 35.9 * MINUTE]) {
+    const core = await startTestCore({ agents: 1 })
+    const { ticket, agent } = await waiting(core)
+    await pass(core, 4 * MINUTE)
+    core.clock.set(jump)
+    await core.client.sessions.attend({ ref: ticket.key })
+    await pass(core, 1 * MINUTE)
+    expect(isTold(agent)).toBe(false)
+    expect(await minutesLeft(core, ticket.key)).toBeCloseTo(5, 1)
+    await pass(core, 4.8 * MINUTE)
+    // Also not in the last moment.
+    core.clock.set(jump)
+    await core.client.sessions.attend({ ref: ticket.key })
+    await pass(core, 1.9 * MINUTE)
+    expect(isTold(agent)).toBe(false)
+    await pass(core, 0.2 * MINUTE)
+    await told(agent)
+  }
+})
+
+test('who writes as soon as a machine wakes has the moment that they had not yet', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  await pass(core, 1 * MINUTE)
+  core.clock.suspend(8 * 60 * MINUTE)
+  await core.client.sessions.attend({ ref: ticket.key })
+  await pass(core, 0.5 * MINUTE)
+  expect(isTold(agent)).toBe(false)
+  expect(await minutesLeft(core, ticket.key)).toBeGreaterThan(1)
+})
+
 test('a deadline survives the host and the agent, also where it is overdue by then', async () => {
   const first = await startTestCore({ agents: 1 })
   const { ticket } = await waiting(first)

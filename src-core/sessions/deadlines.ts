@@ -22,6 +22,10 @@ const LOOKS = 4
 /** A deadline as this run of the host knows it; all in milliseconds. */
 type Entry = {
   parkAt: Instant
+  /** From where it was moved away, as on the row: another one belongs to another wait, or to another clock. */
+  parkFrom: Instant | null
+  /** By how much the clock that `parkFrom` was read from was ahead of the one that nobody sets. */
+  wallAhead: number
   /** By the clock that goes on while the machine sleeps, and that nobody sets. */
   due: number
   /** How long the machine was awake in this wait, and up to when that is counted. */
@@ -47,8 +51,6 @@ export class Deadlines {
   readonly #entries = new Map<string, Entry>()
   /** Of the projects, by id. */
   readonly #windows = new Map<string, string>()
-  /** By how much the clock on the wall is ahead of the one that nobody sets. */
-  #wallAhead = 0
   #planned = 0
   #cancel: (() => void) | null = null
   #stopped = false
@@ -60,7 +62,6 @@ export class Deadlines {
   }
 
   begin(): void {
-    this.#wallAhead = this.#wallNow() - this.#ports.clock.sinceBoot()
     for (const { id, window } of this.#index.projects) this.#windows.set(id, window)
     for (const row of this.#index.sessions) this.#see(row)
     this.#plan()
@@ -83,7 +84,7 @@ export class Deadlines {
     this.#cancel?.()
   }
 
-  #see({ id, parkAt }: Pick<SessionRow, 'id' | 'parkAt'>): void {
+  #see({ id, parkAt, parkFrom }: Pick<SessionRow, 'id' | 'parkAt' | 'parkFrom'>): void {
     const known = this.#entries.get(id)
     if (parkAt === null) {
       this.#entries.delete(id)
@@ -91,14 +92,22 @@ export class Deadlines {
     }
     if (known?.parkAt === parkAt) return
     const { clock } = this.#ports
-    const left = Math.max(0, Date.parse(parkAt) - this.#wallNow())
+    const now = clock.sinceBoot()
+    // Somebody is at it, and it was moved away for them.
+    const before = known?.parkFrom === parkFrom ? known : undefined
+    // By a clock that was set meanwhile, what is moved away may be past all the same.
+    const due =
+      before !== undefined && this.#isSet(before)
+        ? Math.max(before.due, now + ATTEND_MS)
+        : now + Math.max(0, Date.parse(parkAt) - this.#wallNow())
     const chance = known?.chance ?? ATTEND_MS
+    const isMoved = before !== undefined || known?.movedTo === parkAt
     this.#entries.set(id, {
-      parkAt,
-      due: clock.sinceBoot() + left,
+      ...{ parkAt, parkFrom, due },
+      wallAhead: before?.wallAhead ?? this.#wallAhead(),
       awake: known?.awake ?? 0,
       countedTo: known?.countedTo ?? clock.monotonic(),
-      chance: known?.movedTo === parkAt ? chance : Math.min(chance, left),
+      chance: isMoved ? chance : Math.min(chance, due - now),
       movedTo: null,
       busy: false,
     })
@@ -130,16 +139,12 @@ export class Deadlines {
 
   #tick(): void {
     this.#cancel = null
-    const { clock } = this.#ports
-    const now = clock.sinceBoot()
-    const ahead = this.#wallNow() - now
-    const isSet = Math.abs(ahead - this.#wallAhead) > JUMP_MS
-    if (isSet) this.#wallAhead = ahead
+    const now = this.#ports.clock.sinceBoot()
     for (const [id, entry] of this.#entries) {
       this.#count(entry)
       if (entry.busy) continue
       if (entry.due <= now) this.#due(id, entry)
-      else if (isSet) this.#move(id, entry, entry.due - now)
+      else if (this.#isSet(entry)) this.#move(id, entry, entry.due - now)
     }
     this.#plan()
   }
@@ -209,6 +214,16 @@ export class Deadlines {
     // Nothing came of it: not at once again.
     entry.due = Math.max(entry.due, this.#ports.clock.sinceBoot() + RETRY_MS)
     this.#plan()
+  }
+
+  /** Whether the clock on the wall was set since the deadline was read from it. */
+  #isSet({ wallAhead }: Entry): boolean {
+    return Math.abs(this.#wallAhead() - wallAhead) > JUMP_MS
+  }
+
+  /** By how much the clock on the wall is ahead of the one that nobody sets. */
+  #wallAhead(): number {
+    return this.#wallNow() - this.#ports.clock.sinceBoot()
   }
 
   #wallNow(): number {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { RequestId } from '../../src-shared/ids.ts'
+import { BalletError } from '../../src-shared/refusal.ts'
 import { hostDrain } from '../host/quitting.ts'
 import { systemIds } from '../host/system.ts'
 import { createRouter } from '../router/router.ts'
@@ -14,6 +15,7 @@ import {
   pass,
   starting,
   stored,
+  timeline,
   waiting,
   working,
 } from '../testing/walks.ts'
@@ -178,19 +180,135 @@ test('one drained agent’s work goes on with another one', async () => {
   await untilStates(core, 'idle busy')
 })
 
+const TOO_LARGE = { code: 'workspace.too-large', message: 'It is too large.' }
+
+const row = (core: TestCore, id: string) => core.storage.row('session', id)
+
 test('a session that cannot be parked is let go of, its workspace where it is', async () => {
   const core = await startTestCore({ agents: 1 })
   const { ticket, agent } = await waiting(core)
   await core.client.agents.drain({})
   await until('the order', () => isTold(agent))
-  const refusal = { code: 'workspace.too-large', message: 'It is too large.' }
-  agent.item({ type: 'refused', what: 'park', refusal })
+  agent.item({ type: 'refused', what: 'park', refusal: TOO_LARGE })
   await until('the release', () => agent.heard('session.release').length === 1)
+  await settle()
+  // It is not told to park again, and says why it does not.
+  expect(agent.heard('session.park')).toHaveLength(1)
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    ...{ state: 'waiting', reason: TOO_LARGE.message },
+  })
   await stored(agent, () => agent.end('released'))
   const session = await core.client.sessions.show({ ref: ticket.key })
   expect(session).toMatchObject({ state: 'resuming', agent: null, parked: null })
   expect(session.workspace).not.toBeNull()
+  expect(await row(core, session.id)).toMatchObject({ saga: null })
+  expect(agent.heard('session.release')).toHaveLength(1)
   await untilStates(core, 'offline')
+})
+
+test('what could not be parked runs with its next agent for as long as it wants', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await keptAway(core)
+  await core.client.sessions.resume({ ref: ticket.key })
+  await until('another start', () => agent.heard('session.start').length === 2)
+  await stored(agent, () => agent.ready())
+  await core.client.agents.drain({})
+  await until('the order', () => agent.heard('session.park').length === 2)
+  agent.item({ type: 'refused', what: 'park', refusal: TOO_LARGE })
+  await until('the release', () => agent.heard('session.release').length === 1)
+  await stored(agent, () => agent.end('released'))
+  await untilStates(core, 'offline')
+  await core.client.agents.drain({ how: 'cancel' })
+  const next = await until('the next agent', () =>
+    core.launcher.holders(ticket.key).find((holder) => holder !== agent),
+  )
+  expect(next.spec()).toMatchObject({ task: 'run', parked: { restored: true } })
+  await stored(next, () => next.ready())
+  await core.client.sessions.edit({ ref: ticket.key, window: 'never' })
+  await pass(core, 31 * MINUTE)
+  expect(isTold(next)).toBe(false)
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    ...{ state: 'waiting', agent: 'agent-1' },
+  })
+  expect(next.heard('session.start')).toHaveLength(1)
+})
+
+test('without the data key a drain ends all the same', async () => {
+  const key = () =>
+    Promise.reject(new BalletError({ code: 'key.wrapped', message: 'The key is wrapped.' }))
+  const core = await startTestCore({ agents: 1, key })
+  const { ticket, agent } = await waiting(core)
+  await core.client.agents.drain({})
+  await until('the release', () => agent.heard('session.release').length === 1)
+  await stored(agent, () => agent.end('released'))
+  await untilStates(core, 'offline')
+  const notices = (await timeline(core, ticket.key)).filter(({ kind }) => kind === 'notice')
+  expect(notices).toMatchObject([{ code: 'key.wrapped' }])
+  expect(isTold(agent)).toBe(false)
+})
+
+test('what comes up just when it is let go of is not parked', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await starting(core)
+  await core.client.agents.drain({ how: 'now' })
+  await until('the release', () => agent.heard('session.release').length === 1)
+  await stored(agent, () => agent.ready())
+  await settle()
+  expect(isTold(agent)).toBe(false)
+  await stored(agent, () => agent.end('released'))
+  const { id, state } = await core.client.sessions.show({ ref: ticket.key })
+  expect(state).toBe('resuming')
+  expect(await row(core, id)).toMatchObject({ saga: null, leaseId: null })
+  await untilStates(core, 'offline')
+})
+
+test('an agent that lets go instead of parking leaves no parking to the next one', async () => {
+  const core = await startTestCore({ agents: 2 })
+  const { ticket, agent } = await waiting(core)
+  await core.client.agents.drain({ agent: 'agent-1' })
+  await until('the order', () => isTold(agent))
+  await stored(agent, () => agent.end('released'))
+  const other = await until('the other agent', () =>
+    core.launcher.holders(ticket.key).find((holder) => holder !== agent),
+  )
+  expect(other.spec()).toMatchObject({ task: 'run' })
+  other.ready()
+  const { id } = await inState(core, ticket.key, 'waiting')
+  expect(await row(core, id)).toMatchObject({ saga: null })
+  expect(isTold(other)).toBe(false)
+})
+
+test('what a person parks while it is let go of is parked by the next agent', async () => {
+  const core = await startTestCore({ agents: 2 })
+  const { ticket, agent } = await waiting(core)
+  await core.client.agents.drain({ agent: 'agent-1' })
+  await until('the order', () => isTold(agent))
+  agent.item({ type: 'refused', what: 'park', refusal: TOO_LARGE })
+  await until('the release', () => agent.heard('session.release').length === 1)
+  await core.client.sessions.park({ ref: ticket.key })
+  // It has no ear for that any more.
+  await stored(agent, () => agent.end('released'))
+  const other = await until('the other agent', () =>
+    core.launcher.holders(ticket.key).find((holder) => holder !== agent),
+  )
+  expect(other.spec()).toMatchObject({ task: 'park' })
+  expect(await letGo(core, ticket.key, other)).toMatchObject({
+    ...{ state: 'parked', parked: { why: 'person' } },
+  })
+})
+
+test('an agent that does not let go of its session is ended', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await waiting(core)
+  await core.client.agents.drain({})
+  await until('the order', () => isTold(agent))
+  agent.item({ type: 'refused', what: 'park', refusal: TOO_LARGE })
+  await until('the release', () => agent.heard('session.release').length === 1)
+  await pass(core, 55_000)
+  expect(await states(core)).toBe('draining')
+  await pass(core, 10_000)
+  await untilStates(core, 'offline')
+  expect(await inState(core, ticket.key, 'resuming')).toMatchObject({ agent: null })
 })
 
 test('what is only being brought back is parked when it waits, or let go of after the grace', async () => {

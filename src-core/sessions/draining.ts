@@ -1,4 +1,4 @@
-import type { AgentId } from '../../src-shared/ids.ts'
+import type { AgentId, LeaseId } from '../../src-shared/ids.ts'
 import { accept } from '../../src-shared/refusal.ts'
 import type { Committed, Committer } from '../commit/committer.ts'
 import { waitsForPerson } from '../decide/online-window.ts'
@@ -7,7 +7,7 @@ import { SessionDraft } from '../decide/session-draft.ts'
 import { bringBack } from '../decide/tickets.ts'
 import type { AgentSlot } from '../fleet/agent-slot.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import { RETRY_MS } from '../limits.ts'
+import { LET_GO_MS, RETRY_MS } from '../limits.ts'
 import type { CorePorts } from '../ports.ts'
 import type { SessionRow } from '../storage/rows.ts'
 import type { LiveIndex } from './live-index.ts'
@@ -23,13 +23,21 @@ export type DrainHow = {
 }
 
 /** One agent's drain. */
-type Drain = { isGraceOver: boolean; fast: boolean; quits: boolean; cancel: () => void }
+type Drain = {
+  isGraceOver: boolean
+  fast: boolean
+  quits: boolean
+  /** Leases whose session was to park meanwhile: one that goes on all the same could not be parked. */
+  tried: Set<LeaseId>
+  cancel: () => void
+}
 
 type Ports = Pick<CorePorts, 'clock' | 'ids' | 'log' | 'storage'>
 
 /**
  * Frees agents that are to take no more sessions: a session that waits is parked at once, also in a turn, one that works when its turn
- * ends or its grace is over; one that is just being brought back is let go of then, its workspace where it is.
+ * ends or its grace is over; one that is just being brought back is let go of then, its workspace where it is, and so is
+ * one that cannot be parked.
  */
 export class Draining {
   readonly #ports: Ports
@@ -38,6 +46,8 @@ export class Draining {
   readonly #fleet: Fleet
   readonly #drains = new Map<AgentId, Drain>()
   readonly #busy = new Set<string>()
+  /** Cancels the limit of agents that were told to let go: they hear nothing else until their lease ends. */
+  readonly #released = new Map<LeaseId, () => void>()
   #stopped = false
 
   constructor(ports: Ports, parts: { committer: Committer; index: LiveIndex; fleet: Fleet }) {
@@ -86,7 +96,14 @@ export class Draining {
     }
   }
 
-  committed({ rows }: Committed): void {
+  committed({ rows, wanted }: Committed): void {
+    for (const { lease, message } of wanted.tell) {
+      if (message.type === 'session.release') this.#toldToLetGo(lease)
+      if (message.type === 'session.park') this.#drainOf(lease)?.tried.add(lease)
+    }
+    for (const each of rows) {
+      if (each.table === 'lease' && each.row.endedAt !== null) this.#hasLetGo(each.row.id)
+    }
     const matters = rows.some(({ table }) => table === 'session' || table === 'request')
     if (this.#drains.size > 0 && matters) this.#look()
   }
@@ -94,11 +111,29 @@ export class Draining {
   stop(): void {
     this.#stopped = true
     for (const id of [...this.#drains.keys()]) this.#forget(id)
+    for (const lease of [...this.#released.keys()]) this.#hasLetGo(lease)
+  }
+
+  #toldToLetGo(lease: LeaseId): void {
+    if (this.#stopped || this.#released.has(lease)) return
+    const cancel = this.#ports.clock.after(LET_GO_MS, () => {
+      this.#fleet.killHolder(lease, 'did not let go of its session in time')
+    })
+    this.#released.set(lease, cancel)
+  }
+
+  #hasLetGo(lease: LeaseId): void {
+    this.#released.get(lease)?.()
+    this.#released.delete(lease)
   }
 
   #begin(id: AgentId, { graceMs, fast, quits }: DrainHow): void {
     this.#forget(id)
-    const drain: Drain = { isGraceOver: graceMs <= 0, fast, quits, cancel: () => undefined }
+    const drain: Drain = {
+      ...{ isGraceOver: graceMs <= 0, fast, quits },
+      tried: new Set(),
+      cancel: () => undefined,
+    }
     if (graceMs > 0) {
       drain.cancel = this.#ports.clock.after(graceMs, () => {
         drain.isGraceOver = true
@@ -113,6 +148,11 @@ export class Draining {
     this.#drains.delete(id)
   }
 
+  #drainOf(lease: LeaseId): Drain | undefined {
+    const slot = this.#fleet.slots.find(({ hold }) => hold?.lease === lease)
+    return slot && this.#drains.get(slot.id)
+  }
+
   #look(): void {
     if (this.#stopped) return
     for (const slot of this.#fleet.slots) {
@@ -120,6 +160,7 @@ export class Draining {
       if (drain === undefined || !slot.leaves || slot.hold === null) continue
       const session = this.#index.session(slot.hold.session)
       if (session === undefined || session.leaseId !== slot.hold.lease) continue
+      if (this.#released.has(slot.hold.lease)) continue
       // Whether its runtime waits for one of them is seen when it is looked at.
       const mayWait = this.#index.hasOpenRequest(session.id)
       const step = nextStep(session, mayWait, drain)
@@ -130,7 +171,7 @@ export class Draining {
 
   async #carryOut(
     session: string,
-    lease: NonNullable<AgentSlot['hold']>['lease'],
+    lease: LeaseId,
     step: NonNullable<ReturnType<typeof nextStep>>,
     drain: Drain,
   ): Promise<void> {
@@ -139,16 +180,18 @@ export class Draining {
     this.#busy.add(key)
     try {
       await this.#change(session, (draft) => {
-        if (draft.session.leaseId !== lease) return
+        if (draft.session.leaseId !== lease || this.#released.has(lease)) return
         if (nextStep(draft.session, waitsForPerson(draft), drain) !== step) return
         if (step === 'park') {
           const why = drain.quits ? 'quit' : 'drain'
           beginPark(draft, lease, { why, fast: drain.fast }, this.#ports.ids)
         } else if (step === 'hurry') hurry(draft)
-        else this.#fleet.tell(lease, { type: 'session.release', lease })
+        else {
+          this.#fleet.tell(lease, { type: 'session.release', lease })
+          this.#toldToLetGo(lease)
+        }
       })
-      // A release is told once; it is seen by the end of the lease.
-      if (step !== 'release') this.#busy.delete(key)
+      this.#busy.delete(key)
     } catch (error) {
       this.#ports.log.error('a drained session is not parked yet', { session, error })
       this.#ports.clock.after(RETRY_MS, () => {
@@ -172,17 +215,18 @@ export class Draining {
 
 /** What is to be done with the session of a drained agent now; null: it comes to its end by itself. */
 function nextStep(
-  { state, pending }: Pick<SessionRow, 'state' | 'pending'>,
+  { state, pending, leaseId }: Pick<SessionRow, 'state' | 'pending' | 'leaseId'>,
   waits: boolean,
-  { isGraceOver, fast }: Drain,
+  { isGraceOver, fast, tried }: Drain,
 ): 'park' | 'hurry' | 'release' | null {
   // What is being stopped or finished frees the agent too, and what goes on with another runtime.
   if (pending !== null && pending !== 'interrupt') return null
+  const wayOut = leaseId !== null && tried.has(leaseId) ? 'release' : 'park'
   switch (state) {
     case 'waiting':
-      return 'park'
+      return wayOut
     case 'working':
-      return isGraceOver || waits ? 'park' : null
+      return isGraceOver || waits ? wayOut : null
     case 'starting':
     case 'resuming':
       return isGraceOver ? 'release' : null

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { WORKSPACE_GONE } from '../../src-shared/agent-wire.ts'
 import type { ProbeAnswer } from '../testing/fake-agent.ts'
@@ -9,8 +10,10 @@ import {
   inState,
   keptOnDisk,
   letGo,
+  nextAgent,
   parked,
   starting,
+  stored,
   timeline,
   waiting,
   working,
@@ -177,8 +180,8 @@ test('a quit that ends the agent which finishes a session forgets nothing: the n
   await inState(second, ticket.key, 'finished')
 })
 
-test('where its workspace is gone, what is kept of it goes to the branch before it is removed', async () => {
-  const core = await startTestCore({ agents: 1 })
+/** A session that was parked with a file beside its commits, and goes on in a workspace again. */
+async function broughtBack(core: TestCore) {
   const { client } = core
   const { ticket, agent } = await waiting(core)
   const ref = ticket.key
@@ -189,15 +192,123 @@ test('where its workspace is gone, what is kept of it goes to the branch before 
   await until('the start', () => agent.heard('session.start').length === 2)
   agent.ready()
   await inState(core, ref, 'waiting')
+  return { ref, agent, path, file }
+}
+
+const gone: ProbeAnswer = (probe) =>
+  probe.kind === 'workspace.push'
+    ? { kind: 'workspace.push', commit: null, notices: [], gone: true }
+    : answerProbe(probe)
+
+/** Nothing was made out of what is kept of the session, nor said to be. */
+async function madeNothingAgain(core: TestCore, ref: string) {
+  const kinds = core.launcher.launched.flatMap(({ fake }) =>
+    fake.heard('probe').map(({ probe }) => probe.kind),
+  )
+  expect(kinds).toContain('workspace.push')
+  expect(kinds.filter((kind) => kind.startsWith('park.'))).toEqual([])
+  const said = (await timeline(core, ref)).filter(({ kind }) => kind === 'notice')
+  expect(said.filter((event) => 'code' in event && event.code === WORKSPACE_GONE)).toEqual([])
+}
+
+/** Its agent has pushed all of it, which is on record, and removes its workspace. */
+async function finishing(core: TestCore) {
+  const session = await broughtBack(core)
+  const { ref, agent } = session
+  await core.client.sessions.finish({ ref })
+  await until('the finish', () => agent.heard('session.finish').length === 1)
+  await stored(agent, () =>
+    agent.items([{ type: 'pushed', commit: 'f'.repeat(40) }, { type: 'finished' }]),
+  )
+  return session
+}
+
+test.each(['agent', 'host'])(
+  'a finish whose %s dies after all of it is on record is done where its workspace is gone',
+  async (who) => {
+    const first = await startTestCore({ agents: 2 })
+    const { ref, agent, path } = await finishing(first)
+    first.launcher.answer = gone
+    if (who === 'agent') agent.die()
+    const core = who === 'agent' ? first : await first.restart({ answer: gone })
+    expect(await inState(core, ref, 'finished')).toMatchObject({
+      ...{ pushedCommit: 'f'.repeat(40), workspace: null, parked: null },
+    })
+    await madeNothingAgain(core, ref)
+    await until('the removal', () => !existsSync(path))
+  },
+)
+
+test('a host that dies after it removed a workspace finishes the session at its next start', async () => {
+  const first = await startTestCore({ agents: 1 })
+  const { ref, agent } = await broughtBack(first)
+  await first.client.sessions.stop({ ref })
+  await until('the stop', () => agent.heard('session.stop').length === 1)
+  agent.end('stopped')
+  await inState(first, ref, 'parked')
+  first.launcher.answer = (probe) =>
+    probe.kind === 'workspace.remove' ? undefined : answerProbe(probe)
+  await first.client.sessions.finish({ ref })
+  await until('the removal', () =>
+    agent.heard('probe').some(({ probe }) => probe.kind === 'workspace.remove'),
+  )
+  expect((await first.storage.rows({ table: 'session' }))[0]).toMatchObject({
+    ...{ pushedCommit: 'd'.repeat(40), pending: 'finish' },
+    parked: { restored: true, hasPushed: true, finished: true },
+  })
+  const second = await first.restart({ answer: gone })
+  await inState(second, ref, 'finished')
+  await madeNothingAgain(second, ref)
+})
+
+/** It was stopped after that, and its agent died. */
+async function stoppedLate(core: TestCore) {
+  const session = await finishing(core)
+  await core.client.sessions.stop({ ref: session.ref })
+  session.agent.die()
+  await inState(core, session.ref, 'parked')
+  return session
+}
+
+test('one that is stopped after all of it is on record goes on from there, without what was kept before', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ref, agent } = await stoppedLate(core)
+  await core.client.sessions.resume({ ref })
+  const next = await nextAgent(core, agent)
+  expect(next.spec()).toMatchObject({ parked: null, pushedCommit: 'f'.repeat(40) })
+  next.ready()
+  await inState(core, ref, 'waiting')
+  next.die()
+  await inState(core, ref, 'resuming')
+  core.clock.turn(5_000)
+  const last = await nextAgent(core, next)
+  expect(last.spec()).toMatchObject({ parked: { restored: true, behind: true } })
+})
+
+test('one that is stopped so late and parked without a workspace keeps nothing of before', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ref, agent, path } = await stoppedLate(core)
+  const file = join(core.dir, 'session.ballet')
+  const exporting = core.client.sessions.export({ ref, file, passphrase: 'twelve characters' })
+  const next = await nextAgent(core, agent)
+  await letGo(core, ref, next, { commit: 'f'.repeat(40), snapshot: null })
+  expect((await core.storage.rows({ table: 'session' }))[0]?.parked?.work).toMatchObject({
+    ...{ commit: 'f'.repeat(40), snapshot: null, files: [] },
+  })
+  await until('the removal', () => !existsSync(path))
+  await exporting
+})
+
+test('where its workspace is gone, what is kept of it goes to the branch before it is removed', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { client } = core
+  const { ref, agent, path, file } = await broughtBack(core)
   await client.sessions.stop({ ref })
   await until('the stop', () => agent.heard('session.stop').length === 1)
   agent.item({ type: 'pushed', commit: 'f'.repeat(40) })
   agent.end('stopped')
   await inState(core, ref, 'parked')
-  core.launcher.answer = (probe) =>
-    probe.kind === 'workspace.push'
-      ? { kind: 'workspace.push', commit: null, notices: [], gone: true }
-      : answerProbe(probe)
+  core.launcher.answer = gone
   await client.sessions.finish({ ref })
   await inState(core, ref, 'finished')
   const asked = agent.heard('probe').map(({ probe }) => probe)

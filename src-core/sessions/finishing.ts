@@ -2,10 +2,10 @@ import { type ProbeFinding, WORKSPACE_GONE } from '../../src-shared/agent-wire.t
 import type { Instant } from '../../src-shared/ids.ts'
 import { accept, BalletError, type Result, refuse } from '../../src-shared/refusal.ts'
 import type { Committed, Committer } from '../commit/committer.ts'
-import { leftOutFiles, storeDamage, usableFiles } from '../decide/damaged-files.ts'
+import { isPartlyKept, leftOutFiles, storeDamage, usableFiles } from '../decide/damaged-files.ts'
 import { close, commitMessage, isFinishedUnheld, refuseFinish } from '../decide/finishing.ts'
-import { isKeptOnly } from '../decide/kept-work.ts'
-import { removeOthers } from '../decide/parking.ts'
+import { isKeptOnly, storeFinished } from '../decide/kept-work.ts'
+import { removeOthers, storePushed } from '../decide/parking.ts'
 import { SessionDraft, type SessionFacts } from '../decide/session-draft.ts'
 import { Backoff } from '../fleet/backoff.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -120,7 +120,11 @@ export class Finishing {
     const commit = pushed.value.commit ?? session.pushedCommit
     await this.#change(id, (draft) => {
       for (const notice of pushed.value.notices) draft.event({ kind: 'notice', ...notice })
-      if (commit !== draft.session.pushedCommit) draft.set({ pushedCommit: commit })
+      if (commit !== draft.session.pushedCommit) {
+        draft.set({ pushedCommit: commit })
+        storePushed(draft)
+      }
+      storeFinished(draft)
     })
     const { workspace: workspaceDir, branch } = session
     if (workspaceDir === null) return this.#change(id, close)
@@ -163,13 +167,17 @@ export class Finishing {
       const pushed = await fleet.ask({ kind: 'workspace.push', ...plan, env }, PUSH_PROBE_MS)
       const isGone = pushed.ok && pushed.value.gone === true
       if (!isGone || parked === null || parked.work.snapshot === null) return pushed
+      // A finish that was cut removed it, with all of it on the remote.
+      if (parked.finished === true) return pushed
     }
     if (parked === null) return accept({ commit: null, notices: [] })
     const key = await this.#key()
     if (!key.ok) return key
     const dated = { env: { ...env, ...datesOf(parked.at) } }
     const behind = parked.hasPushed === true ? { behind: true as const } : {}
-    const place = { ...plan, ...dated, ...behind, keptDir: paths.kept(id), key: key.value }
+    const partial = isPartlyKept(parked) ? { partial: true as const } : {}
+    const since = { ...behind, ...partial }
+    const place = { ...plan, ...dated, ...since, keptDir: paths.kept(id), key: key.value }
     let work = { ...parked.work, files: usableFiles(parked) }
     const keep = parked.work.files.map(({ name }) => name)
     const kept = await fleet.ask({ kind: 'park.keep', ...place, work, keep }, PUSH_PROBE_MS)

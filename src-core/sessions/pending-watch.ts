@@ -28,8 +28,8 @@ export class PendingWatch {
     for (const { table, id } of deletes) if (table === 'session') this.#forget(id)
   }
 
-  #see({ id, leaseId, pending: wanted, state, saga }: SessionRow): void {
-    const pending = saga === null ? wanted : 'park'
+  #see({ id, leaseId, pending: wanted, state }: SessionRow): void {
+    const pending = state === 'parking' ? 'park' : wanted
     // One that is brought back is interrupted by not beginning what was to be interrupted.
     const isLater = pending === 'interrupt' && state !== 'working'
     if (leaseId === null || pending === null || isLater) {

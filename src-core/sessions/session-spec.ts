@@ -6,7 +6,7 @@ import { acpAgentOf } from '../../src-shared/runtimes.ts'
 import type { Settings } from '../../src-shared/settings.ts'
 import type { TimelineEvent } from '../../src-shared/timeline.ts'
 import { toldEntries } from '../../src-shared/told-entries.ts'
-import { usableFiles } from '../decide/damaged-files.ts'
+import { isPartlyKept, usableFiles } from '../decide/damaged-files.ts'
 import { isKeptOnly } from '../decide/kept-work.ts'
 import type { SessionFacts } from '../decide/session-draft.ts'
 import { argsFor } from '../decide/stages.ts'
@@ -82,7 +82,8 @@ function parkedOf(
   key: string,
   paths: Paths,
 ): Spec['parked'] {
-  if (parked === null) return null
+  // What a finish has put on the remote is newer than all that was kept before.
+  if (parked === null || parked.finished === true) return null
   const { work, restored, withoutDamaged, hasPushed } = parked
   // The state of a conversation that is lost is not tried again.
   const state = work.state?.conversation === conversation ? work.state : null
@@ -90,6 +91,7 @@ function parkedOf(
   const place = {
     ...{ key, keptDir, restored },
     ...(withoutDamaged ? { withoutDamaged } : {}),
+    ...(isPartlyKept(parked) ? { partial: true as const } : {}),
     ...(hasPushed === true ? { behind: true as const } : {}),
   }
   return { ...place, work: { ...work, state, files: usableFiles(parked) } }

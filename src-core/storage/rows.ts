@@ -105,6 +105,8 @@ export type KeptWork = {
   restored: boolean
   /** Since then it pushed more than what is kept. */
   hasPushed?: boolean
+  /** Since then a finish put all of the work on the remote, and went on to remove the workspace. */
+  finished?: true
   /** A file of it could not be opened when it was last to be restored or pushed. */
   damaged?: true
   /** A person goes on without files of it that are damaged. */
