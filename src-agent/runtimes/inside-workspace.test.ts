@@ -45,3 +45,25 @@ test('a path that leads out of it does not, also through a link, and one of what
   expect(wayInside(work, 'loop/x')).toBeNull()
   expect(leadsInside(join(root, 'gone'), 'x')).toBe(false)
 })
+
+test("git's own files are not the work, at any depth, however they are named, also through a link", async () => {
+  const work = join(root, 'work')
+  await mkdir(join(work, '.git', 'info'), { recursive: true })
+  await writeFile(join(work, 'src', '.git'), 'gitdir: ../.git/modules/src')
+  await symlink('.git', join(work, 'innocent'))
+  const own = ['.git', '.git/config', '.GIT/hooks/new', 'src/.git', 'deep/er/.git/config']
+  const behind = ['innocent', 'innocent/info/attributes', 'src/../.git/config']
+  const odd = [
+    'git~1/config',
+    '.git./config',
+    '.git::$INDEX_ALLOCATION/config',
+    '.g\u200cit/config',
+  ]
+  for (const path of [...own, ...behind, ...odd, join(work, '.git', 'config')]) {
+    expect(leadsInside(work, path), path).toBe(false)
+    expect(pathInside(work, path), path).not.toBeNull()
+  }
+  for (const path of ['.gitignore', '.github/x.yml', 'a.git/config', 'src/git', 'my.git']) {
+    expect(leadsInside(work, path), path).toBe(true)
+  }
+})

@@ -1,5 +1,5 @@
 import { lstatSync, realpathSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 /** So many folders that are not there yet may a path have at its end. */
 const MISSING_LIMIT = 64
@@ -17,10 +17,21 @@ export function pathInside(cwd: string, path: string): string | null {
   return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep) ? real : null
 }
 
-/** Whether a path leads into the workspace; nothing does where that is not there. */
+/** Names by which some file system finds `.git`: without regard to case, by a short name, with something at the end. */
+const GIT_NAME = /^(\.git|git~\d+)[. ]*(:.*)?$/i
+/** Characters that a file system may leave out of a name. */
+const LEFT_OUT = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
+
+/**
+ * Whether a path leads to the work in the workspace; nothing does where that is not there. What belongs to a `.git`, at
+ * any depth, is not the work: git runs programs that are named there, for whoever calls it.
+ */
 export function leadsInside(cwd: string, path: string): boolean {
   try {
-    return pathInside(cwd, path) !== null
+    const real = pathInside(cwd, path)
+    if (real === null) return false
+    const names = relative(realpathSync(cwd), real).split(sep)
+    return !names.some((name) => GIT_NAME.test(name.replace(LEFT_OUT, '')))
   } catch {
     return false
   }

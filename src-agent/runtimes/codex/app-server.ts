@@ -98,7 +98,10 @@ export class AppServer {
     return answer
   }
 
-  /** Rejects when the server did not take it within the limit; so do the next two. */
+  /**
+   * Rejects when the server did not take it within the limit; so do the next two. What was not taken in time stays on
+   * its way, and may still be read.
+   */
   notify(method: string, limitMs = WRITE_LIMIT_MS): Promise<void> {
     return this.#write({ method }, limitMs)
   }

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -33,6 +33,13 @@ afterEach(() => scene.close())
 const notices = () =>
   scene.signals.flatMap((signal) =>
     signal.type === 'event' && signal.event.kind === 'notice' ? signal.event : [],
+  )
+
+const opened = () =>
+  scene.waitFor('the request', () =>
+    scene.signals
+      .flatMap((each) => (each.type === 'event' ? each.event : []))
+      .find((event) => event.kind === 'request.opened'),
   )
 
 describe('failures of the model', () => {
@@ -136,6 +143,28 @@ describe("Ballet's tools in Codex", () => {
     expect(await scene.waitForSignal('turn.ended')).toMatchObject({ reason: 'interrupted' })
     await session.stop()
   })
+
+  it('an edit that moves a file out of the workspace is asked about, one that stays in it is not', async () => {
+    ;({ scene } = await makeScene(model.url, 'edits'))
+    const session = await driver.start(scene.spec, scene.onSignal)
+    const outside = join(scene.root, 'outside.txt')
+    await writeFile(join(scene.cwd, 'a.txt'), 'one\n')
+    const move = (from: string, to: string) => {
+      const head = ['*** Begin Patch', `*** Update File: ${from}`, `*** Move to: ${to}`]
+      const patch = [...head, '@@', '-one', '+one', '*** End Patch'].join('\n')
+      return { tool: 'Bash', input: { command: `apply_patch <<'END'\n${patch}\nEND` } }
+    }
+    const steps = [move('a.txt', 'b.txt'), move('b.txt', outside), { text: 'end' }]
+    await session.send(deliveryOf(scripted('move', steps)))
+    const request = await opened()
+    expect(scene.told()).toContain('result ok: update a.txt → b.txt')
+    expect(request).toMatchObject({ title: `b.txt → ${outside}`, toolKind: 'edit' })
+    await session.answerRequest(request.request, { outcome: 'deny' })
+    await scene.waitForSignal('turn.ended')
+    expect(await readFile(join(scene.cwd, 'b.txt'), 'utf8')).toBe('one\n')
+    await expect(readFile(outside)).rejects.toThrow()
+    await session.stop()
+  })
 })
 
 describe('a server that misbehaves', () => {
@@ -234,6 +263,35 @@ describe('a server that misbehaves', () => {
     expect(await scene.waitForSignal('turn.ended')).toMatchObject({ reason: 'interrupted' })
     expect(notices().map(({ code }) => code)).toContain('runtime.hung')
     await scene.waitForSignal('exited')
+  })
+})
+
+describe('an answer to a permission', () => {
+  it('that may still get through ends the server; one that nobody waits for is refused', async () => {
+    ;({ scene } = await makeScene(model.url, 'ask'))
+    const spec = { ...scene.spec, executable: FAKE, args: ['well'] }
+    const hasty = createCodexDriver({ answerLimitMs: 200 })
+    const asked = async () => {
+      const session = await hasty.start(spec, scene.onSignal)
+      await session.send(deliveryOf('asks-and-reads-nothing'))
+      const { request } = await opened()
+      return { session, request }
+    }
+    const unread = await asked()
+    // More than a pipe holds, so that the answer waits behind it.
+    const text = 'no '.repeat(200_000)
+    await unread.session.answerRequest(unread.request, { outcome: 'deny', text })
+    expect(notices().map(({ code }) => code)).toContain('runtime.hung')
+    expect(await scene.waitForSignal('turn.ended')).toMatchObject({ reason: 'killed' })
+    expect(await scene.waitForSignal('exited')).toMatchObject({ expected: false })
+    expect(await unread.session.processes()).toEqual([])
+    scene.signals.length = 0
+    const gone = await asked()
+    const [server] = await gone.session.processes()
+    process.kill(server?.pid ?? expect.unreachable(), 'SIGKILL')
+    await scene.waitForSignal('exited')
+    const answered = gone.session.answerRequest(gone.request, { outcome: 'allow' })
+    await expect(answered).rejects.toMatchObject({ code: 'request.gone' })
   })
 })
 

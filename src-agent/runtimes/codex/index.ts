@@ -10,6 +10,7 @@ const SYSTEM_PORTS: DriverPorts = {
   now: () => Instant.parse(new Date().toISOString()),
   newRequestId: () => RequestId.parse(randomUUID()),
   handshakeLimitMs: 30_000,
+  answerLimitMs: 10_000,
 }
 
 /** Drives Codex through its app server. */

@@ -137,7 +137,7 @@ function commandOutput({ aggregatedOutput, exitCode }: z.infer<typeof CommandExe
 function fileChange(item: Item, cwd: string): Seen {
   const read = FileChange.safeParse(item).data
   if (read === undefined) return { kind: 'unknown' }
-  const paths = read.changes.map(({ path }) => shownPath(path, cwd))
+  const paths = read.changes.map((change) => shownWay(change, cwd))
   const diff = read.changes.map((change) => fileDiff(change, cwd))
   const lines = read.changes.map(({ kind }, index) => `${kind.type} ${paths[index]}`)
   return {
@@ -147,15 +147,27 @@ function fileChange(item: Item, cwd: string): Seen {
       toolKind: 'edit',
       title: oneLine(paths.join(', ')),
       input: {
-        changes: read.changes.map(({ kind, diff: changed }, index) => ({
+        changes: read.changes.map((change, index) => ({
           path: paths[index],
-          kind: kind.type,
-          diff: changed,
+          kind: change.kind.type,
+          diff: change.diff,
         })),
       },
     },
     result: settled(read.status, { output: lines.join('\n'), diff }),
   }
+}
+
+/** Where a change moves its file to; null for one that leaves it where it is. */
+export function destinationOf({ kind }: FileChange['changes'][number]): string | null {
+  return kind.move_path ?? kind.movePath ?? null
+}
+
+/** The file of a change, and where it goes to: `a.txt → b.txt`. */
+function shownWay(change: FileChange['changes'][number], cwd: string): string {
+  const destination = destinationOf(change)
+  const path = shownPath(change.path, cwd)
+  return destination === null ? path : `${path} → ${shownPath(destination, cwd)}`
 }
 
 /** Bytes of a patch that an event holds at most; its counts are always whole. */
@@ -169,7 +181,7 @@ function fileDiff(change: FileChange['changes'][number], cwd: string): FileDiff 
     return size <= PATCH_LIMIT
   })
   return {
-    path: shownPath(change.path, cwd),
+    path: shownWay(change, cwd),
     patch: fitting.join('\n'),
     added: lines.filter((line) => line.startsWith('+')).length,
     removed: lines.filter((line) => line.startsWith('-')).length,

@@ -21,6 +21,8 @@ export type DriverPorts = {
   newRequestId: () => RequestId
   /** How long the server may take to answer at all. */
   handshakeLimitMs: number
+  /** How long it may take to read the answer to a request of its own. */
+  answerLimitMs: number
 }
 
 export type Thread = { id: string; record: string | null }
@@ -46,7 +48,7 @@ export async function launchSession<T>(
     const { thread, outcome } = await options.open(server)
     const version = said ?? (await readVersion(spec.executable, spec.env))
     const session = new CodexSession({
-      ...{ server, spec, mask, onSignal, now: ports.now, newRequestId: ports.newRequestId },
+      ...{ ...ports, server, spec, mask, onSignal },
       ...{ conversation: thread.id, record: thread.record, version: version ?? 'unknown' },
     })
     return { session, outcome }

@@ -9,7 +9,7 @@ import type { RequestAnswer } from '../driver.ts'
 import { requestGone } from '../failures.ts'
 import { leadsInside } from '../inside-workspace.ts'
 import type { RpcId } from './app-server.ts'
-import { plainCommand, readItem } from './items.ts'
+import { destinationOf, plainCommand, readItem } from './items.ts'
 import { CommandApproval, Elicitation, FileApproval, FileChange, type Item } from './protocol.ts'
 
 /**
@@ -156,14 +156,16 @@ export class PermissionRequests {
     }
   }
 
+  /** Whether every file of an edit, and every place that it moves one to, is in the workspace. */
   #isInside(item: Item | null): boolean {
     const changes = FileChange.safeParse(item).data?.changes ?? []
     return (
       changes.length > 0 &&
-      changes.every(
-        ({ path }) =>
-          resolve(this.#cwd, path) !== resolve(this.#cwd) && leadsInside(this.#cwd, path),
-      )
+      changes
+        .flatMap((change) => [change.path, destinationOf(change) ?? change.path])
+        .every(
+          (path) => resolve(this.#cwd, path) !== resolve(this.#cwd) && leadsInside(this.#cwd, path),
+        )
     )
   }
 

@@ -53,7 +53,12 @@ export const FileChange = z.looseObject({
   changes: z.array(
     z.looseObject({
       path: z.string(),
-      kind: z.looseObject({ type: z.string() }),
+      /** Where an update moves the file to; what is neither a path nor nothing makes the item an unknown one. */
+      kind: z.looseObject({
+        type: z.string(),
+        move_path: z.string().nullish(),
+        movePath: z.string().nullish(),
+      }),
       diff: z.string(),
     }),
   ),

@@ -29,6 +29,7 @@ export type SessionOptions = {
   onSignal: (signal: DriverSignal) => void
   now: () => Instant
   newRequestId: () => RequestId
+  answerLimitMs: number
 }
 
 const TURN_LIMIT_MS = 30_000
@@ -129,12 +130,14 @@ export class CodexSession implements RuntimeSession {
 
   async answerRequest(request: RequestId, answer: RequestAnswer): Promise<void> {
     const { rpc, prompt, result } = this.#requests.answer(request, answer)
+    // The answer itself takes no reason: it goes before it, so that the model sees both at once.
+    if (answer.outcome === 'deny') await this.#tellReason(prompt, answer.text)
+    if (this.#server.gone) throw notWritten('Codex', 'it does not run any more')
     try {
-      // The answer itself takes no reason: it goes before it, so that the model sees both at once.
-      if (answer.outcome === 'deny') await this.#tellReason(prompt, answer.text)
-      await this.#server.respond(rpc, result)
-    } catch (error) {
-      throw notWritten('Codex', error instanceof Error ? error.message : String(error))
+      await this.#server.respond(rpc, result, this.#options.answerLimitMs)
+    } catch {
+      // What is on its way may still be read, and a second answer would allow the call twice.
+      if (!(await this.#server.endsSoon())) await this.#giveUp('did not take an answer')
     }
   }
 

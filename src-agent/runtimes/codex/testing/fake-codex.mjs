@@ -40,6 +40,15 @@ const ACTIONS = {
     setTimeout(() => process.exit(4), 100)
   },
   'never-ends'() {},
+  'asks-and-reads-nothing'() {
+    const item = { type: 'commandExecution', id: 'c1', command: 'make', status: 'inProgress' }
+    tell('item/started', { item })
+    const params = { threadId: THREAD, itemId: 'c1', command: 'make' }
+    say({ id: 'ask-2', method: 'item/commandExecution/requestApproval', params })
+    process.stdin.pause()
+    // Nothing else keeps it running then.
+    setInterval(() => undefined, 60_000)
+  },
 }
 
 function end() {
