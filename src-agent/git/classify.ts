@@ -44,6 +44,14 @@ const rules: readonly Rule[] = [
     }),
   },
   {
+    fits: /(clean|smudge) filter '.*' failed|external filter '.*' failed/,
+    refusal: (_, said) => ({
+      code: 'git.filter',
+      message: `A file goes through a filter that did not work: ${said}`,
+      hint: "Ballet runs the filters of your own git configuration, and none that only the workspace's .git/config names. Set it up there (`git config --global`), or have the agent commit the file itself, then try again. Nothing was removed.",
+    }),
+  },
+  {
     fits: /\[remote rejected\]|hook declined|remote rejected/i,
     refusal: ({ repo, branch }, said, output) => ({
       code: 'push.rejected',

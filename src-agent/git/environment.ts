@@ -49,6 +49,8 @@ export function gitEnvironment(given: Environment): Record<string, string> {
     GIT_MERGE_AUTOEDIT: 'no',
     // A look at a workspace takes no lock that its agent may need.
     GIT_OPTIONAL_LOCKS: '0',
+    // No clone of Ballet lacks objects on purpose: what is not there is fetched from nowhere.
+    GIT_NO_LAZY_FETCH: '1',
     // Large files stay the pointers that the repository holds.
     GIT_LFS_SKIP_SMUDGE: '1',
   }

@@ -235,7 +235,7 @@ describe('a git that takes too long', () => {
   }
 
   it('is ended with everything that it started, at its limit', async () => {
-    const running = (await slow()).run(['status'], { cwd: folder, limitMs: 500 })
+    const running = (await slow()).run(['rev-parse'], { cwd: folder, limitMs: 500 })
     const started = pids()
     await expect(running).rejects.toMatchObject({ code: 'git.time-limit' })
     for (const pid of await started) expect(await isGone(pid)).toBe(true)
@@ -243,14 +243,14 @@ describe('a git that takes too long', () => {
 
   it('is ended when it is cancelled', async () => {
     const aborter = new AbortController()
-    const running = (await slow()).run(['status'], { cwd: folder, signal: aborter.signal })
+    const running = (await slow()).run(['rev-parse'], { cwd: folder, signal: aborter.signal })
     const rejected = expect(running).rejects.toMatchObject({ code: 'git.cancelled' })
     const started = await pids()
     aborter.abort()
     await rejected
     for (const pid of started) expect(await isGone(pid)).toBe(true)
     await expect(
-      git.run(['status'], { cwd: folder, signal: aborter.signal }),
+      git.run(['rev-parse'], { cwd: folder, signal: aborter.signal }),
     ).rejects.toMatchObject({ code: 'git.cancelled' })
   })
 
@@ -259,7 +259,7 @@ describe('a git that takes too long', () => {
       env,
       program: await script('leaving-git', 'setsid sleep 300 & echo $! > "$HOME/pids"; echo done'),
     })
-    const result = await leaving.run(['status'], { cwd: folder })
+    const result = await leaving.run(['rev-parse'], { cwd: folder })
     expect(result.stdout.toString()).toBe('done\n')
     // It runs on: a process that is gone cannot be killed.
     for (const pid of await pids()) process.kill(pid, 'SIGKILL')

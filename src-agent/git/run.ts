@@ -9,6 +9,7 @@ import {
   namesSshCommand,
   QUIET_SSH_COMMAND,
 } from './environment.ts'
+import { lookForPrograms, ownSshCommand, withSettings } from './local-programs.ts'
 import { withoutCredentials } from './redact.ts'
 
 /** How long git may take, in milliseconds. */
@@ -78,6 +79,16 @@ const ALWAYS = [
 
 const REMOTE_COMMANDS = new Set(['fetch', 'push', 'ls-remote', 'clone', 'lfs'])
 
+/** What runs no program of a setting: it compares no file with the index, which whatever writes the index may do. */
+const PLAIN_COMMANDS = new Set([
+  ...['bundle', 'cat-file', 'check-attr', 'commit-tree', 'config', 'diff-tree', 'for-each-ref'],
+  ...['init', 'log', 'ls-files', 'ls-tree', 'merge-base', 'pack-objects', 'rev-list', 'rev-parse'],
+  ...['symbolic-ref', 'update-ref', 'var', '--version'],
+])
+
+/** What looks into submodules, with their settings. */
+const DEEP_COMMANDS = new Set(['add', 'status'])
+
 /** `marker`: of the session that git works for; what git starts is found by it when its agent is gone. */
 export function createGit(options: { env: Environment; program?: string; marker?: Marker }): Git {
   const { program = 'git', marker } = options
@@ -88,17 +99,36 @@ export function createGit(options: { env: Environment; program?: string; marker?
   /** The user's own way to call ssh comes first; without a terminal it cannot ask either. */
   async function findSshCommand(cwd: string): Promise<string | null> {
     if (namesSshCommand(env)) return null
-    const own = await runOnce(program, ['config', '--get', 'core.sshCommand'], {
-      cwd,
-      env,
-      limitMs: GIT_LIMITS.other,
-    })
-    return own.exitCode === 0 && own.stdout.length > 1 ? null : QUIET_SSH_COMMAND
+    const args = ['config', '--show-scope', '-z', '--get-all', 'core.sshCommand']
+    const own = await runOnce(program, args, { cwd, env, limitMs: GIT_LIMITS.other })
+    return ownSshCommand(own.stdout.toString('utf8')) ?? QUIET_SSH_COMMAND
+  }
+
+  /** What the settings of the repository would run is looked up each time: an agent may write them at any moment. */
+  async function withoutPrograms(
+    args: readonly string[],
+    { cwd, signal, limitMs, env: extra }: GitOptions,
+  ): Promise<{ env: Environment } | { failed: GitResult }> {
+    const [name = ''] = args
+    const own = { ...env, ...extra }
+    if (PLAIN_COMMANDS.has(name) && !args.includes('--filters')) return { env: own }
+    const limits = { limitMs: limitMs ?? GIT_LIMITS.other, ...(signal && { signal }) }
+    const ask = (asked: readonly string[], folder: string) =>
+      runOnce(program, [...ALWAYS, ...asked], {
+        ...limits,
+        ...{ cwd: folder, env: folder === cwd ? own : env, name: asked[0] ?? '' },
+      })
+    const aside = await lookForPrograms(ask, cwd, DEEP_COMMANDS.has(name))
+    if ('failed' in aside) return aside
+    const place = aside.isElsewhere && own.GIT_DIR === undefined ? { GIT_WORK_TREE: cwd } : {}
+    return { env: withSettings(aside.settings, { ...place, ...own }) }
   }
 
   async function run(args: readonly string[], given: GitOptions): Promise<GitResult> {
     const isRemote = REMOTE_COMMANDS.has(args[0] ?? '')
-    const extra: Record<string, string> = { ...given.env }
+    const looked = await withoutPrograms(args, given)
+    if ('failed' in looked) return looked.failed
+    const extra: Record<string, string> = {}
     if (isRemote) {
       sshCommand ??= findSshCommand(given.cwd).catch((error: unknown) => {
         // What could not be found out now is asked again.
@@ -111,7 +141,7 @@ export function createGit(options: { env: Environment; program?: string; marker?
     return runOnce(program, [...ALWAYS, ...args], {
       ...given,
       limitMs: given.limitMs ?? (isRemote ? GIT_LIMITS.transfer : GIT_LIMITS.other),
-      env: { ...env, ...extra },
+      env: { ...looked.env, ...extra },
       name: args[0] ?? '',
     })
   }
@@ -295,7 +325,7 @@ async function whyNotStarted(error: unknown, cwd: string): Promise<unknown> {
     {
       code: 'git.not-found',
       message: 'git was not found on the PATH.',
-      hint: 'Install git 2.30 or newer (https://git-scm.com), then try again.',
+      hint: 'Install git 2.31 or newer (https://git-scm.com), then try again.',
     },
     { cause: error },
   )

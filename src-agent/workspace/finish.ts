@@ -3,6 +3,7 @@ import { someOf } from '../../src-shared/some-of.ts'
 import { GIT_LIMITS, type Git } from '../git/run.ts'
 import { unlockedText } from '../git/stale-locks.ts'
 import { leftovers } from './leftovers.ts'
+import { tellLocalPrograms } from './local-programs.ts'
 import { pushCommit } from './push.ts'
 import { readRecord, type WorkspaceRecord } from './record.ts'
 import type { Report, WorkspacePlan } from './report.ts'
@@ -49,6 +50,7 @@ export async function commitWork(
   await mustBeWhole(cwd)
   const record = await readRecord(cwd)
   if (record === null) throw notOurs(cwd)
+  await tellLocalPrograms(git, cwd, report)
   const underWay = await operationUnderWay(git, cwd)
   if (underWay !== null) {
     throw new BalletError({
@@ -62,6 +64,7 @@ export async function commitWork(
     commits: ['HEAD'],
     tracked: true,
     repo: plan.repo,
+    dataDir: plan.dataDir,
   })
   if (lost.length > 0) throw wouldBeLost(plan, lost)
   await commitAll(git, cwd, { message, report }, signal)

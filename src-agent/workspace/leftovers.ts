@@ -4,11 +4,12 @@ import type { Git } from '../git/run.ts'
 import { foldersWithGit } from './inner-git.ts'
 import { readHead, readList } from './state.ts'
 
-type Safe = { commits: readonly string[]; tracked: boolean; repo: string }
+type Safe = { commits: readonly string[]; tracked: boolean; repo: string; dataDir: string }
 
 /**
  * What is in a workspace and would be lost with it although every file is committed, in words; empty when nothing.
- * `safe`: commits that the remote `repo` has or will have; with `tracked` also what the clone knows of its branches.
+ * `safe`: commits that the remote `repo` has or will have; with `tracked` also what the clone knows of its branches. The
+ * remote is asked from `dataDir`, where no setting of the workspace says what its address stands for.
  */
 export async function leftovers(git: Git, cwd: string, safe: Safe): Promise<string[]> {
   return [
@@ -59,7 +60,8 @@ async function unpushedTags(git: Git, cwd: string, safe: Safe): Promise<string[]
   })
   if (loose.length === 0) return []
   const about = { repo: safe.repo }
-  const listed = await git.text(['ls-remote', '--tags', '--', safe.repo], { cwd, about })
+  const args = ['ls-remote', '--tags', '--', safe.repo]
+  const listed = await git.text(args, { cwd: safe.dataDir, about })
   const remote = new Set(listed.split('\n'))
   return loose
     .filter(({ object, name }) => !remote.has(`${object}\t${name}`))

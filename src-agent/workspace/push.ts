@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BalletError } from '../../src-shared/refusal.ts'
 import { withoutCredentials } from '../git/redact.ts'
-import { type Git, gitFailure } from '../git/run.ts'
+import { type Git, type GitOptions, gitFailure } from '../git/run.ts'
 import { unlockedText } from '../git/stale-locks.ts'
 import { foreignBranch } from './clone.ts'
 import { type PushedCommit, readRecord, withPushed, writeRecord } from './record.ts'
@@ -55,7 +55,7 @@ export async function pushCommit(
     : 'moved'
   if (first instanceof BalletError) throw first
   if (first === 'moved') {
-    const tip = await remoteTip(git, cwd, plan, signal)
+    const tip = await remoteTip(git, plan.mirrorDir, plan, signal)
     if (tip !== pushed.commit) {
       await mustGiveWay(git, plan, { tip, earlier, record, commit: pushed.commit })
       const second = await tryPush(git, plan, pushed.commit, tip, signal)
@@ -63,7 +63,7 @@ export async function pushCommit(
       if (second !== 'done') throw second
     }
   }
-  const tip = await remoteTip(git, cwd, plan, signal)
+  const tip = await remoteTip(git, plan.mirrorDir, plan, signal)
   if (tip !== pushed.commit) throw notArrived(plan, pushed.commit, tip)
   await git.run(['update-ref', `refs/remotes/origin/${branch}`, pushed.commit], { cwd })
 }
@@ -113,20 +113,41 @@ function movedBranch({ repo, branch }: WorkspacePlan): BalletError {
   })
 }
 
+/**
+ * The project's mirror with the objects of the workspace: what an agent wrote into the workspace's settings says nothing
+ * of where a push goes, through whom, and with which programs.
+ */
+async function mirrorWithWork({
+  mirrorDir,
+  workspaceDir,
+}: WorkspacePlan): Promise<Pick<GitOptions, 'cwd' | 'env'>> {
+  const gitDir = join(workspaceDir, '.git')
+  // A list, in which a name may be quoted.
+  const objects = join(gitDir, 'objects').replace(/["\\]/g, '\\$&')
+  const shallow = join(gitDir, 'shallow')
+  const env = { GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${objects}"` }
+  return {
+    cwd: mirrorDir,
+    env: (await isThere(shallow)) ? { ...env, GIT_SHALLOW_FILE: shallow } : env,
+  }
+}
+
 /** Pushes while the branch is where it is expected (null: not there at all). */
 async function tryPush(
   git: Git,
-  { workspaceDir: cwd, repo, branch }: WorkspacePlan,
+  plan: WorkspacePlan,
   commit: string,
   expected: string | null,
   signal: AbortSignal,
 ): Promise<'done' | 'moved' | BalletError> {
+  const { repo, branch } = plan
   const ref = `refs/heads/${branch}`
   const args = [
     ...['push', '--porcelain', '--no-verify', '--no-follow-tags', '--recurse-submodules=no'],
     ...[`--force-with-lease=${ref}:${expected ?? ''}`, '--', repo, `${commit}:${ref}`],
   ]
-  const result = await git.run(args, { cwd, signal, about: { repo, branch } })
+  const place = await mirrorWithWork(plan)
+  const result = await git.run(args, { ...place, signal, about: { repo, branch } })
   if (result.exitCode === 0) return 'done'
   const isMoved = /^!.*\[rejected\]/m.test(result.stdout.toString('utf8'))
   return isMoved ? 'moved' : gitFailure(args, result, { repo, branch })
@@ -139,13 +160,22 @@ async function pushLargeFiles(
   commit: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const hasLargeFiles = await access(join(cwd, '.git', 'lfs', 'objects')).then(
+  if (!(await isThere(join(cwd, '.git', 'lfs', 'objects')))) return
+  // They go where the commit goes, whatever the workspace calls origin by now.
+  const env = {
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: 'remote.origin.pushurl',
+    GIT_CONFIG_VALUE_0: repo,
+  }
+  const options = { cwd, env, signal, about: { repo } }
+  await unlockedText(git, ['lfs', 'push', 'origin', commit], options)
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
     () => true,
     () => false,
   )
-  if (hasLargeFiles) {
-    await unlockedText(git, ['lfs', 'push', 'origin', commit], { cwd, signal, about: { repo } })
-  }
 }
 
 function missingRecord(cwd: string): BalletError {

@@ -36,10 +36,11 @@ export async function removeIfPushed(
 }
 
 async function unpushed(git: Git, plan: RemovalPlan, signal: AbortSignal): Promise<string[]> {
-  const { workspaceDir: cwd, repo, branch } = plan
+  const { workspaceDir: cwd, dataDir, repo, branch } = plan
   if ((await readRecord(cwd)) === null) return ['a folder that is no whole workspace any more']
+  // No setting of the workspace says what the address stands for.
   const listed = await git.text(['ls-remote', '--heads', '--', repo], {
-    cwd,
+    cwd: dataDir,
     signal,
     about: { repo },
   })
@@ -53,7 +54,7 @@ async function unpushed(git: Git, plan: RemovalPlan, signal: AbortSignal): Promi
     cwd,
     heads.map(([commit]) => commit),
   )
-  const lost = await leftovers(git, cwd, { commits: known, tracked: false, repo })
+  const lost = await leftovers(git, cwd, { commits: known, tracked: false, repo, dataDir })
   const { tree, left, unreadable } = await snapshotTree(git, cwd, signal)
   const tip = heads.find(([, ref]) => ref === `refs/heads/${branch}`)?.[0]
   const head = (await readHead(git, cwd)).commit

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { someOf } from '../../src-shared/some-of.ts'
 import { withoutCredentials } from '../git/redact.ts'
 import { GIT_LIMITS, type Git, gitFailure } from '../git/run.ts'
+import { tellLocalPrograms } from './local-programs.ts'
 import { pushCommit } from './push.ts'
 import { readRecord } from './record.ts'
 import type { Report, WorkspacePlan } from './report.ts'
@@ -23,6 +24,7 @@ export async function pushSnapshot(
 ): Promise<string | null> {
   const { workspaceDir: cwd } = plan
   await mustBeWhole(cwd)
+  await tellLocalPrograms(git, cwd, report)
   const head = (await readHead(git, cwd)).commit
   const { tree, left, unreadable } = await snapshotTree(git, cwd, signal)
   tellLeft(left, report)
