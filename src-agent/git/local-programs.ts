@@ -12,6 +12,8 @@ type SetAside = {
   /** Names of the settings, each once. */
   names: readonly string[]
   settings: readonly (readonly [string, string])[]
+  /** Variables that hold for the command too: what no setting can take back. */
+  variables: Environment
   /** The repository says that its files are in another folder. */
   isElsewhere: boolean
 }
@@ -23,7 +25,10 @@ const PROGRAMS: readonly (readonly [RegExp, string])[] = [
   [/^core\.alternaterefscommand$/, ':'],
   [/^remote\..*\.uploadpack$/s, 'git-upload-pack'],
   [/^remote\..*\.receivepack$/s, 'git-receive-pack'],
-  [/^lfs\.(customtransfer\..*\.path|extension\..*\.(clean|smudge))$/s, ''],
+  // git-lfs itself looks for the words anywhere in a name.
+  [/lfs\.customtransfer\.[^.]+\.path/i, ''],
+  [/^lfs\.(.*\.)?standalonetransferagent$/is, ''],
+  [/^lfs\.extension\..*\.(clean|smudge)$/is, ''],
   // A command that git does not have itself, and of which it finds no program, may be an alias.
   [/^alias\.lfs(\.command)?$/, ''],
   [/^hook\..*\.command$/s, ':'],
@@ -31,6 +36,10 @@ const PROGRAMS: readonly (readonly [RegExp, string])[] = [
   [/^merge\..*\.driver$/s, ''],
   [/^gpg\.(.*\.)?(program|defaultkeycommand)$/s, ''],
 ]
+/** Of several the first one counts, so that only a variable takes its place. */
+const PROXY = 'core.gitproxy'
+/** A filter with a process uses nothing else of its own. */
+const PROCESS = /^(filter\..*)\.process$/s
 /** A list, which an empty value begins anew. */
 const HELPER = /^credential\.(.*\.)?helper$/s
 /** What would let an address run a command (`ext::sh -c …`). */
@@ -75,7 +84,7 @@ const isLocalScope = (scope: string) => scope === 'local' || scope === 'worktree
 /**
  * Looks for programs that the settings of a repository name, and of its submodules where `isDeep`: git looks into those
  * too. `ask` runs git there. Gives git's own failure where it cannot read them. Rejects with `git.configuration` for a
- * setting whose name cannot be handed to git.
+ * setting whose name cannot be handed to git, and for a submodule whose path is no UTF-8.
  */
 export async function lookForPrograms(
   ask: (args: readonly string[], cwd: string) => Promise<GitResult>,
@@ -97,8 +106,8 @@ export async function lookForPrograms(
     const inner = await filledSubmodules(folder, listed.stdout.toString('utf8'))
     for (const each of inner) folders.add(each)
   }
-  const { names, settings } = setAsideOf(all)
-  return { names: isElsewhere ? [...names, WORK_TREE] : names, settings, isElsewhere }
+  const { names, ...aside } = setAsideOf(all)
+  return { names: isElsewhere ? [...names, WORK_TREE] : names, ...aside, isElsewhere }
 }
 
 /** In place of each program that a repository's settings name: the user's own value, else one that runs nothing. */
@@ -113,6 +122,10 @@ function setAsideOf(all: readonly Setting[]): Omit<SetAside, 'isElsewhere'> {
     if (rest !== undefined && ownOf(name) !== value) {
       names.add(name)
       settings.set(name, ownOf(name) ?? rest)
+      const filter = PROCESS.exec(name)?.[1]
+      const isOwn = [`${filter}.clean`, `${filter}.smudge`].some((each) => ownOf(each))
+      // An empty process keeps the user's own programs from being run: better no commit than one without them.
+      if (filter !== undefined && isOwn) settings.set(`${filter}.required`, 'true')
     } else if (PROTOCOL.test(name)) {
       names.add(name)
       settings.set(EXT, ownOf(EXT) ?? 'never')
@@ -120,11 +133,14 @@ function setAsideOf(all: readonly Setting[]): Omit<SetAside, 'isElsewhere'> {
   }
   const helpers = local.filter(({ name }) => HELPER.test(name))
   for (const { name } of helpers) names.add(name)
+  const hasProxy = local.some(({ name }) => name === PROXY)
+  if (hasProxy) names.add(PROXY)
   const unnamed = [...names].find((name) => name.includes('\ufffd'))
   if (unnamed !== undefined) throw unreadable(unnamed)
   return {
     names: [...names],
     settings: [...settings, ...(helpers.length === 0 ? [] : helpersOf(own))],
+    variables: hasProxy ? { GIT_PROXY_COMMAND: ownOf(PROXY) ?? '' } : {},
   }
 }
 
@@ -162,11 +178,21 @@ async function filledSubmodules(cwd: string, printed: string): Promise<string[]>
   const links = printed.split('\0').filter((line) => line.startsWith('160000 '))
   const found: string[] = []
   for (const line of links) {
-    const link = join(cwd, line.slice(line.indexOf('\t') + 1))
+    const path = line.slice(line.indexOf('\t') + 1)
+    if (path.includes('\ufffd')) throw unreadablePath(path)
+    const link = join(cwd, path)
     const isFilled = (await lstat(join(link, '.git')).catch(() => null)) !== null
     if (isFilled) found.push(await realpath(link))
   }
   return found
+}
+
+function unreadablePath(path: string): BalletError {
+  return new BalletError({
+    code: 'git.configuration',
+    message: `The path ${JSON.stringify(path)} of a submodule is no UTF-8: what its settings name as programs cannot be looked at.`,
+    hint: 'Have the agent rename or remove the submodule, then try again. Nothing was removed.',
+  })
 }
 
 function unreadable(name: string): BalletError {

@@ -94,7 +94,8 @@ export function createGit(options: { env: Environment; program?: string; marker?
   const { program = 'git', marker } = options
   const env = gitEnvironment(options.env)
   if (marker !== undefined) env[MARK_VARIABLE] = markOf(gitMarker(marker))
-  let sshCommand: Promise<string | null> | undefined
+  /** By the folder that was asked: the user's settings may differ between repositories. */
+  const sshCommands = new Map<string, Promise<string | null>>()
 
   /** The user's own way to call ssh comes first; without a terminal it cannot ask either. */
   async function findSshCommand(cwd: string): Promise<string | null> {
@@ -121,7 +122,7 @@ export function createGit(options: { env: Environment; program?: string; marker?
     const aside = await lookForPrograms(ask, cwd, DEEP_COMMANDS.has(name))
     if ('failed' in aside) return aside
     const place = aside.isElsewhere && own.GIT_DIR === undefined ? { GIT_WORK_TREE: cwd } : {}
-    return { env: withSettings(aside.settings, { ...place, ...own }) }
+    return { env: withSettings(aside.settings, { ...aside.variables, ...place, ...own }) }
   }
 
   async function run(args: readonly string[], given: GitOptions): Promise<GitResult> {
@@ -130,12 +131,13 @@ export function createGit(options: { env: Environment; program?: string; marker?
     if ('failed' in looked) return looked.failed
     const extra: Record<string, string> = {}
     if (isRemote) {
-      sshCommand ??= findSshCommand(given.cwd).catch((error: unknown) => {
+      const asked = sshCommands.get(given.cwd) ?? findSshCommand(given.cwd)
+      sshCommands.set(given.cwd, asked)
+      const command = await asked.catch((error: unknown) => {
         // What could not be found out now is asked again.
-        sshCommand = undefined
+        sshCommands.delete(given.cwd)
         throw error
       })
-      const command = await sshCommand
       if (command !== null) extra.GIT_SSH_COMMAND = command
     }
     return runOnce(program, [...ALWAYS, ...args], {

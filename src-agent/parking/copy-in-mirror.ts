@@ -13,7 +13,10 @@ export async function copyIntoMirror(
   signal: AbortSignal,
 ): Promise<void> {
   const ref = `refs/ballet/parked/${branch}`
-  const args = ['push', '--quiet', '--no-verify', '--force', '--', mirrorDir, `${commit}:${ref}`]
+  const args = [
+    ...['push', '--quiet', '--no-verify', '--force', '--receive-pack=git-receive-pack'],
+    ...['--', mirrorDir, `${commit}:${ref}`],
+  ]
   const result = await git.run(args, { cwd, signal })
   if (result.exitCode !== 0) throw gitFailure(args, result)
 }

@@ -169,6 +169,7 @@ async function fromArchive(
     '--prune',
     '--no-write-fetch-head',
     '--no-auto-gc',
+    '--upload-pack=git-upload-pack',
     '--',
     plan.mirrorDir,
   ]

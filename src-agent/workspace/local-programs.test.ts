@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { access, appendFile, chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -105,6 +106,36 @@ describe("programs of the workspace's own settings", () => {
     await finish()
     expect(await onRemote('show', `${branch}:b.txt`)).toBe('BIG')
     expect(await isThere(marker)).toBe(false)
+  })
+
+  it('do not take the place of a program of the user’s without a word', async () => {
+    await own('[filter "up"]\n clean = tr a-z A-Z\n')
+    await set('filter.up.process', evil)
+    await writeFiles(work, { '.gitattributes': '*.txt filter=up\n', 'b.txt': 'big\n' })
+    await expect(finish()).rejects.toMatchObject({ code: 'git.filter' })
+    expect(await isThere(marker)).toBe(false)
+  })
+
+  it('by which git and git-lfs reach another machine are not run', async () => {
+    await set('core.gitProxy', evil)
+    await sample.git.run(['ls-remote', 'git://127.0.0.1:1/x'], { cwd: work })
+    expect(await isThere(marker)).toBe(false)
+    await sample.sh(work, 'ls-remote', 'git://127.0.0.1:1/x').catch(() => undefined)
+    expect(await isThere(marker), 'git itself runs it').toBe(true)
+    const names = ['lfs.CustomTransfer.x.path', 'foo.lfs.customtransfer.x.path']
+    for (const name of [...names, 'lfs.standalonetransferagent']) await set(name, evil)
+    await writeFiles(work, { 'b.txt': 'b\n' })
+    await finish()
+    for (const name of [...names, 'lfs.standalonetransferagent', 'core.gitproxy']) {
+      expect(told()[0]?.text).toContain(name)
+    }
+  })
+
+  it('of a submodule whose path is no UTF-8 cannot be looked at, which keeps it from being committed', async () => {
+    const head = await sample.sh(work, 'rev-parse', 'HEAD')
+    const add = `git update-index --add --cacheinfo "160000,${head},$(printf 'sub\\377')"`
+    execFileSync('sh', ['-c', add], { cwd: work, env: sample.env })
+    await expect(finish()).rejects.toMatchObject({ code: 'git.configuration' })
   })
 
   it.each([

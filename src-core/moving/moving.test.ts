@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   writeFileSync,
 } from 'node:fs'
@@ -41,11 +42,12 @@ function carry(core: TestCore) {
 }
 
 /** A session with an open question, and a place for its file. */
-async function scene() {
+async function scene(folder = '') {
   const core = await startWithoutPlanner({ agents: 1 })
   carry(core)
+  mkdirSync(join(core.dir, folder), { recursive: true })
   const { ticket, agent } = await asked(core, 1)
-  return { core, ticket, agent, file: join(core.dir, 'out.ballet') }
+  return { core, ticket, agent, file: join(core.dir, folder, 'out.ballet') }
 }
 
 /** What lies where the export was to go, by its name or another that begins so. */
@@ -130,8 +132,9 @@ test('a message that comes while it is written keeps the session here, and the f
 /** An export with something around the commit that moves its session. */
 async function exporting(
   around: (commit: () => Promise<unknown>, file: string) => Promise<unknown>,
+  folder?: string,
 ) {
-  const made = await scene()
+  const made = await scene(folder)
   const { core, ticket, agent, file } = made
   const commit = core.storage.commit.bind(core.storage)
   core.storage.commit = (async (change: Parameters<typeof commit>[0]) => {
@@ -190,6 +193,24 @@ test('an export that was cut when its session had moved gets its name at the nex
   expect(await next.client.sessions.show({ ref: ticket.key })).toMatchObject({
     ...{ state: 'moved', reason: `exported to ${file}` },
   })
+})
+
+test('an export on a disk that is away waits for it', async () => {
+  const { core, file, asking } = await exporting(async (commit) => {
+    await commit()
+    throw new Error('nobody hears of it')
+  }, 'stick')
+  await refusalOf(asking)
+  const [stick, away] = [join(core.dir, 'stick'), join(core.dir, 'away')]
+  renameSync(stick, away)
+  const next = await core.restart()
+  await until('a try', () => next.logged.some(({ message }) => message.includes('tried again')))
+  expect((await next.client.host.doctor()).problems).toMatchObject([{ code: 'export.not-named' }])
+  renameSync(away, stick)
+  await passIdle(next, 30_000)
+  await until('its name', async () => (await next.storage.pendingOutbox()).length === 0)
+  expect(readdirSync(stick)).toEqual(['out.ballet'])
+  expect(existsSync(join(inside(file), 'session.json'))).toBe(true)
 })
 
 test('a name that somebody takes at the last moment is left to them; the session says where it went', async () => {

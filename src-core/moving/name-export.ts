@@ -59,8 +59,12 @@ export async function nameExport(
 
 /** Each line may be the last one before the host ends. */
 async function take({ part, file }: Omit<Named, 'session'>): Promise<string> {
-  // An earlier try got so far; where the file is now is somebody else's business.
-  if ((await lookAt(part)) === 'none') return file
+  if ((await lookAt(part)) === 'none') {
+    // The disk that it lies on may be away. Where its folder is there, an earlier try got so far, and where the file is
+    // now is somebody else's business.
+    await lstat(dirname(part))
+    return file
+  }
   const found = await lookAt(file)
   if (found === 'used') return part
   // An empty one is what an earlier try began with; there is nothing in it to write over.

@@ -180,6 +180,20 @@ test('a deletion that nobody answers goes on when somebody does, and says meanwh
   expect((await core.client.host.doctor()).problems).toEqual([])
 })
 
+test('what takes an agent too long is a refusal: the ticket stays, and may be deleted in another way', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket } = await parked(core)
+  const slow = { code: 'probe.time-limit', message: 'Looking took longer than 60 s.' }
+  core.launcher.answer = (probe) =>
+    probe.kind === 'workspace.remove' && !probe.force ? slow : answerProbe(probe)
+  const refused = refusalOf(core.client.tickets.delete({ ref: ticket.key }))
+  expect(await refused).toMatchObject(slow)
+  expect(await core.storage.pendingOutbox()).toEqual([])
+  const { branch } = await core.client.sessions.show({ ref: ticket.key })
+  await core.client.tickets.delete({ ref: ticket.key, forceBranch: branch })
+  expect(await core.client.tickets.list()).toEqual([])
+})
+
 test('a deletion that finds no agent at the start of a host waits for one', async () => {
   const core = await startTestCore({ agents: 1 })
   const { ticket, agent } = await parked(core)

@@ -19,13 +19,11 @@ import type { EffectParts } from './effects.ts'
 /** What the person wants gone besides the rows; an entry of an earlier version says nothing of it. */
 type Wanted = { remoteBranch: boolean; force: boolean }
 
-/** These say nothing against a deletion: nobody answered, as at the end of a host, or an agent is not done yet. */
-const PASSING: ReadonlySet<string> = new Set([
-  'fleet.offline',
-  'probe.timeout',
-  'probe.time-limit',
-  'session.held',
-])
+/**
+ * These say nothing against a deletion: nobody answered, as at the end of a host, or an agent is not done yet. An agent's
+ * own time limit is an answer: the next try would meet it too, and a person may want to go on by force.
+ */
+const PASSING: ReadonlySet<string> = new Set(['fleet.offline', 'probe.timeout', 'session.held'])
 
 /**
  * Ends what still runs of the ticket's sessions, removes their workspaces, then the rows. Rejects where only nobody

@@ -259,6 +259,25 @@ test('a clock that is set parks nothing under the hands of who writes', async ()
   }
 })
 
+test('a clock that is set parks nothing under the hands of who writes, also while others work', async () => {
+  const DAY = 24 * 60 * MINUTE
+  for (const jump of [DAY, -DAY]) {
+    const core = await startTestCore({ agents: 1 })
+    const { ticket, agent } = await waiting(core)
+    await pass(core, 7 * MINUTE)
+    core.clock.set(jump)
+    for (let second = 0; second < 300; second += 5) {
+      if (second % 30 === 0) await core.client.sessions.attend({ ref: ticket.key })
+      // What others do comes all the time.
+      await core.client.settings.edit({ drainGraceSeconds: 60 + second })
+      await pass(core, 5_000)
+      expect(isTold(agent), `${jump} ${second}`).toBe(false)
+    }
+    await pass(core, 2.1 * MINUTE)
+    await told(agent)
+  }
+})
+
 test('who writes as soon as a machine wakes has the moment that they had not yet', async () => {
   const core = await startTestCore({ agents: 1 })
   const { ticket, agent } = await waiting(core)

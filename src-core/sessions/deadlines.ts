@@ -33,6 +33,8 @@ type Entry = {
   countedTo: number
   /** No session parks that was awake for less: its people had no chance. */
   chance: number
+  /** It was moved away for somebody, by a clock that may have been set since. */
+  isAttended: boolean
   /** Where it was moved to from here: no other wait than before. */
   movedTo: Instant | null
   busy: boolean
@@ -52,6 +54,8 @@ export class Deadlines {
   /** Of the projects, by id. */
   readonly #windows = new Map<string, string>()
   #planned = 0
+  /** When all were looked at last: changes of others come in between, and must not put the next look off. */
+  #lookedAt = 0
   #cancel: (() => void) | null = null
   #stopped = false
 
@@ -62,6 +66,7 @@ export class Deadlines {
   }
 
   begin(): void {
+    this.#lookedAt = this.#ports.clock.monotonic()
     for (const { id, window } of this.#index.projects) this.#windows.set(id, window)
     for (const row of this.#index.sessions) this.#see(row)
     this.#plan()
@@ -108,6 +113,7 @@ export class Deadlines {
       awake: known?.awake ?? 0,
       countedTo: known?.countedTo ?? clock.monotonic(),
       chance: isMoved ? chance : Math.min(chance, due - now),
+      isAttended: before !== undefined,
       movedTo: null,
       busy: false,
     })
@@ -133,18 +139,23 @@ export class Deadlines {
     const waits = [...this.#entries.values()].map(({ due, chance, busy }) =>
       busy ? RETRY_MS : Math.min(Math.max(0, due - now), Math.max(RETRY_MS, chance / LOOKS)),
     )
-    this.#planned = Math.min(DEADLINE_TICK_MS, ...waits)
+    const nextLook = this.#lookedAt + DEADLINE_TICK_MS - this.#ports.clock.monotonic()
+    this.#planned = Math.min(Math.max(0, nextLook), ...waits)
     this.#cancel = this.#ports.clock.after(this.#planned, () => this.#tick())
   }
 
   #tick(): void {
     this.#cancel = null
     const now = this.#ports.clock.sinceBoot()
+    this.#lookedAt = this.#ports.clock.monotonic()
     for (const [id, entry] of this.#entries) {
       this.#count(entry)
       if (entry.busy) continue
-      if (entry.due <= now) this.#due(id, entry)
-      else if (this.#isSet(entry)) this.#move(id, entry, entry.due - now)
+      if (this.#isSet(entry)) {
+        // By a clock that was set, who writes could not move it further.
+        const atLeast = entry.isAttended ? ATTEND_MS : 0
+        this.#move(id, entry, entry.due > now ? entry.due - now : atLeast)
+      } else if (entry.due <= now) this.#due(id, entry)
     }
     this.#plan()
   }

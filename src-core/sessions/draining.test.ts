@@ -247,6 +247,22 @@ test('without the data key a drain ends all the same', async () => {
   expect(isTold(agent)).toBe(false)
 })
 
+test('what works and cannot be parked is let go of by a drain, and goes on at the next start', async () => {
+  const key = () =>
+    Promise.reject(new BalletError({ code: 'key.wrapped', message: 'The key is wrapped.' }))
+  const first = await startTestCore({ agents: 1, key })
+  const { ticket, agent } = await working(first)
+  await first.client.agents.drain({ how: 'now' })
+  await until('the release', () => agent.heard('session.release').length === 1)
+  agent.endTurn(1, 'killed')
+  await stored(agent, () => agent.end('released'))
+  await untilStates(first, 'offline')
+  const second = await first.restart()
+  const again = await second.launcher.holder(ticket.key)
+  again.ready()
+  expect(await deliveries(again, 1)).toHaveLength(1)
+})
+
 test('what comes up just when it is let go of is not parked', async () => {
   const core = await startTestCore({ agents: 1 })
   const { ticket, agent } = await starting(core)

@@ -187,6 +187,9 @@ export class Draining {
           beginPark(draft, lease, { why, fast: drain.fast }, this.#ports.ids)
         } else if (step === 'hurry') hurry(draft)
         else {
+          // Its turn is cut by it, and nobody else says that it is to go on.
+          const works = draft.session.state === 'working' && !waitsForPerson(draft)
+          if (works) draft.set({ wakes: true })
           this.#fleet.tell(lease, { type: 'session.release', lease })
           this.#toldToLetGo(lease)
         }

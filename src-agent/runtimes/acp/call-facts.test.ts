@@ -15,7 +15,8 @@ function judged(title: string, kind?: string, kindOfPrompt = kind) {
 
 it.each(listTools().map(({ name }) => name))('Ballet’s own %s asks nobody', (tool) => {
   const titles = [`ballet_${tool}`, `mcp__ballet__${tool}`, `ballet: ${tool}`, `ballet.${tool}`]
-  for (const title of [...titles, `${tool} (ballet MCP Server)`]) {
+  const named = `${tool} (ballet MCP Server)`
+  for (const title of [...titles, named, `${named}: {"a": "b\nc"}`]) {
     const expected = { name: `mcp__ballet__${tool}`, isMcp: true, isAllowed: true }
     expect(judged(title), title).toMatchObject(expected)
     expect(judged(title, 'other'), title).toMatchObject(expected)
@@ -35,6 +36,7 @@ it.each([
   'ballet_ask_question\nrm -rf ~',
   'sh ballet_ask_question',
   'ask_question (ballet MCP Server) && rm -rf ~',
+  'ask_question (ballet MCP Server): {} && rm -rf ~',
   'ask_question (github MCP Server)',
   'ask_question',
 ])('a call titled %j is asked about', (title) => {

@@ -65,11 +65,13 @@ export function nameOf(
   return { name: update.kind ?? 'other', isMcp: false, isBallets: false }
 }
 
-/** Agents write a tool of a server as `server_tool`, `mcp__server__tool`, `server: tool` or `tool (server MCP Server)`. */
+/** Agents write a tool of a server as `server_tool`, `mcp__server__tool`, `server: tool` or `tool (server MCP Server)`, with its arguments after it. */
 function mcpTool(said: string, server: string): string | null {
   const name = server.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const before = new RegExp(`^(?:mcp[_:-]+)?${name}(?:__|[_:./-])\\s*([\\w-]+)$`).exec(said)?.[1]
-  const after = new RegExp(`^([\\w-]+) \\(${name} MCP Server\\)$`).exec(said)?.[1]
+  const after = new RegExp(`^([\\w-]+) \\(${name} MCP Server\\)(?:: \\{.*\\})?$`, 's').exec(
+    said,
+  )?.[1]
   return before ?? after ?? null
 }
 
