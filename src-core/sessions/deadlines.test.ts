@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { InputId } from '../../src-shared/ids.ts'
 import { asked, questionId, startWithoutPlanner } from '../testing/asking.ts'
 import type { FakeAgent } from '../testing/fake-agent.ts'
-import { refusalOf, startTestCore, type TestCore } from '../testing/test-core.ts'
+import { refusalOf, startTestCore, type TestCore, withTicket } from '../testing/test-core.ts'
 import { settle, until } from '../testing/until.ts'
 import { deliveries, inState, letGo, pass, waiting, working } from '../testing/walks.ts'
 
@@ -269,7 +269,7 @@ test('a clock that is set parks nothing under the hands of who writes, also whil
     for (let second = 0; second < 300; second += 5) {
       if (second % 30 === 0) await core.client.sessions.attend({ ref: ticket.key })
       // What others do comes all the time.
-      await core.client.settings.edit({ drainGraceSeconds: 60 + second })
+      await withTicket(core, { title: `Of ${second} s` })
       await pass(core, 5_000)
       expect(isTold(agent), `${jump} ${second}`).toBe(false)
     }
