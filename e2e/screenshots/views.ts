@@ -3,7 +3,7 @@ import { waitForQuestions } from '../support/asking.ts'
 import type { BalletClient } from '../support/ballet-client.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { waitForEvent, waitForState, waitForTurnEnd } from '../support/watch.ts'
-import { timelineRegion } from '../support/window.ts'
+import { runByName, timelineRegion } from '../support/window.ts'
 import type { Camera } from './camera.ts'
 import { later, tickets } from './sample.ts'
 
@@ -284,10 +284,4 @@ async function inHash(window: Page, hash: string): Promise<void> {
 async function keyOf(client: BalletClient, title: string): Promise<string> {
   const found = (await client.tickets.list()).find((ticket) => ticket.title === title)
   return found?.key ?? ''
-}
-
-async function runByName(window: Page, name: string): Promise<void> {
-  await window.keyboard.press('Control+K')
-  await window.getByRole('dialog').getByRole('combobox').fill(name)
-  await window.keyboard.press('Enter')
 }

@@ -1,6 +1,14 @@
 import type { Locator, Page } from '@playwright/test'
 import { waitFor } from './wait-for.ts'
 
+/** Runs a command by its name, as soon as the window takes keys. */
+export async function runByName(window: Page, name: string): Promise<void> {
+  await window.getByRole('button', { name: /^Search or command/u }).waitFor()
+  await window.keyboard.press('Control+K')
+  await window.getByRole('dialog').getByRole('combobox').fill(name)
+  await window.keyboard.press('Enter')
+}
+
 /** One row of the timeline as a person sees it. */
 export type ShownRow = { readonly kind: string; readonly seq: string; readonly text: string }
 

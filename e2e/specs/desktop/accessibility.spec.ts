@@ -1,15 +1,9 @@
-import { expect, type Page } from '@playwright/test'
+import { expect } from '@playwright/test'
 import { serious } from '../../support/accessibility.ts'
 import { bash, say, script, write } from '../../support/steps.ts'
 import { addProject, startTicket, waitForEvent, waitForTurnEnd } from '../../support/watch.ts'
-import { timelineRegion } from '../../support/window.ts'
+import { runByName, timelineRegion } from '../../support/window.ts'
 import { test } from '../../support/workbench.ts'
-
-async function runByName(window: Page, name: string): Promise<void> {
-  await window.keyboard.press('Control+K')
-  await window.getByRole('dialog').getByRole('combobox').fill(name)
-  await window.keyboard.press('Enter')
-}
 
 for (const scheme of ['light', 'dark'] as const) {
   test(`the main views have no serious fault in accessibility (${scheme})`, async ({ bench }) => {

@@ -15,6 +15,7 @@ import {
   waitForState,
   waitForTurnEnd,
 } from '../../support/watch.ts'
+import { runByName } from '../../support/window.ts'
 import { test } from '../../support/workbench.ts'
 
 const COLOUR = { question: 'Which colour?', options: [{ label: 'Red' }, { label: 'Blue' }] }
@@ -41,9 +42,7 @@ test('agents are drained and taken back in the window, and the fleet grows meanw
   const asked = await client.sessions.show({ ref: asking })
   const busy = await client.sessions.show({ ref: working })
 
-  await window.keyboard.press('Control+k')
-  await window.keyboard.type('Fleet')
-  await window.keyboard.press('Enter')
+  await runByName(window, 'Fleet')
   const row = (session: Session) => window.locator(`tr[data-agent="${session.agent}"]`)
   await row(asked)
     .getByRole('button', { name: `Drain agent ${numberOf(asked)}` })

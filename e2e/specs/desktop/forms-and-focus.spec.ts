@@ -10,14 +10,8 @@ import {
   waitForState,
   waitForTurnEnd,
 } from '../../support/watch.ts'
-import { timelineRegion } from '../../support/window.ts'
+import { runByName, timelineRegion } from '../../support/window.ts'
 import { test } from '../../support/workbench.ts'
-
-async function runByName(window: Page, name: string): Promise<void> {
-  await window.keyboard.press('Control+K')
-  await window.getByRole('dialog').getByRole('combobox').fill(name)
-  await window.keyboard.press('Enter')
-}
 
 test('a form holds what was saved, says so at its button, and keeps the focus', async ({
   bench,

@@ -18,6 +18,7 @@ import {
   waitForState,
   waitForTurnEnd,
 } from '../../support/watch.ts'
+import { runByName } from '../../support/window.ts'
 import { type Work, workIn } from '../../support/work-in.ts'
 import { test, type Workbench } from '../../support/workbench.ts'
 
@@ -170,9 +171,7 @@ test('an exported key lets a headless host of another machine go on with what th
   const here = told(bench, bench.dataDir)
   const file = join(bench.dataDir, 'key')
   const { window } = second.desktop
-  await window.keyboard.press('Control+k')
-  await window.keyboard.type('Check this machine')
-  await window.keyboard.press('Enter')
+  await runByName(window, 'Check this machine')
   const toKnow = window.getByText('The data key, which seals what is kept of parked sessions')
   await expect(window.getByRole('button', { name: 'Check again' })).toBeVisible()
   await expect(toKnow).toHaveCount(0)

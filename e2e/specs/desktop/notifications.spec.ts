@@ -15,7 +15,7 @@ import { hasBus, type PrivateBus, startPrivateBus } from '../../support/private-
 import { bash, say, script } from '../../support/steps.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { addProject, startTicket, waitForState, waitForTurnEnd } from '../../support/watch.ts'
-import { timelineRegion } from '../../support/window.ts'
+import { runByName, timelineRegion } from '../../support/window.ts'
 import { test, type Workbench } from '../../support/workbench.ts'
 
 test.skip(!hasBus(), 'needs Linux and dbus-daemon')
@@ -56,9 +56,7 @@ const isPainted = ({ app }: DesktopApp) =>
 const isQuestion = ({ title }: ShownNotification) => title.includes(' asks · ')
 
 const checkPage = async ({ window }: DesktopApp) => {
-  await window.keyboard.press('Control+k')
-  await window.keyboard.type('Check this machine')
-  await window.keyboard.press('Enter')
+  await runByName(window, 'Check this machine')
   return window.getByRole('row', { name: /^Notifications/u })
 }
 

@@ -1,20 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, type Page } from '@playwright/test'
+import { expect } from '@playwright/test'
 import { serious } from '../../support/accessibility.ts'
 import { makeRuntimes, testedRuntime, useRuntimes } from '../../support/runtimes.ts'
 import { say, script } from '../../support/steps.ts'
 import { addProject, startTicket, waitForState, waitForTurnEnd } from '../../support/watch.ts'
-import { timelineRegion } from '../../support/window.ts'
+import { runByName, timelineRegion } from '../../support/window.ts'
 import { test } from '../../support/workbench.ts'
 
 const PASSPHRASE = 'four words make one'
-
-async function runByName(window: Page, name: string): Promise<void> {
-  await window.keyboard.press('Control+K')
-  await window.getByRole('dialog').getByRole('combobox').fill(name)
-  await window.keyboard.press('Enter')
-}
 
 test('settings: a runtime is one line that the keyboard opens, and an agent’s fields say what is wrong', async ({
   bench,
