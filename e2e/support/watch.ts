@@ -71,6 +71,7 @@ export async function waitForEvent<K extends EventKind>(
   )
 }
 
+/** One that is parked is waited for until its agent is free: only then is all of its parking in the timeline. */
 export async function waitForState(
   client: BalletClient,
   ref: string,
@@ -82,7 +83,7 @@ export async function waitForState(
     `the session to be ${state}`,
     async () => {
       seen = await client.sessions.show({ ref })
-      return seen.state === state && seen
+      return seen.state === state && (state !== 'parked' || seen.agent === null) && seen
     },
     { timeoutMs: 30_000, everyMs: 50, ...options, state: () => seen },
   )

@@ -13,6 +13,7 @@ import {
   startTicket,
   timelineOf,
   waitForEvent,
+  waitForState,
   waitForTurnEnd,
 } from '../../support/watch.ts'
 import { test, type Workbench } from '../../support/workbench.ts'
@@ -81,10 +82,7 @@ test('a machine that slept parks what is due, gives a chance to what had none, a
   const parking = await waitForEvent(client, first.id, 'session.state', (e) => e.to === 'parking')
   expect(Date.parse(parking.at)).toBeGreaterThanOrEqual(wakes)
   for (const { id } of [first, second]) {
-    await waitForEvent(client, id, 'park.step', ({ step, status }) => {
-      return step === 'free' && status === 'done'
-    })
-    const parked = await client.sessions.show({ ref: id })
+    const parked = await waitForState(client, id, 'parked')
     expect(parked.parked).toMatchObject({ why: 'window', pushed: true })
     checkTimeline(await timelineOf(client, id), parked)
   }
