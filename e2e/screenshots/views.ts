@@ -1,6 +1,7 @@
 import { expect as expectSoon, type Page } from '@playwright/test'
 import { waitForQuestions } from '../support/asking.ts'
 import type { BalletClient } from '../support/ballet-client.ts'
+import { bash, script } from '../support/steps.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { waitForEvent, waitForState, waitForTurnEnd } from '../support/watch.ts'
 import { runByName, timelineRegion } from '../support/window.ts'
@@ -266,6 +267,10 @@ export async function muchView({ window, client, camera }: Stage): Promise<void>
 
 /** The window of a quit: what waits is parked, what works has its grace. */
 export async function quitView({ window, client, camera }: Stage): Promise<void> {
+  const body = script(bash('sleep 300', 'I look for the colours of the mails.'))
+  const made = await client.tickets.add({ project: 'shop', title: 'Dark mails', body, start: true })
+  const { id } = await client.sessions.show({ ref: made.key })
+  await waitForEvent(client, id, 'tool.call', () => true, { timeoutMs: 60_000 })
   await inHash(window, '#quit')
   await expect(window.getByRole('button', { name: 'Cancel quit' })).toBeVisible()
   await client.agents.drain({ how: 'gently' })

@@ -8,6 +8,7 @@ import { stripVTControlCharacters } from 'node:util'
  */
 
 const CAUSE_LINES = 12
+const CAUSE_WIDTH = 300
 const FROM_ELSEWHERE = /^\s+at .*(node_modules|<anonymous>|node:)/
 
 /**
@@ -80,6 +81,9 @@ function failuresIn(suite, titles) {
   return [...own, ...within]
 }
 
+/** @param {string} line */
+const cut = (line) => (line.length > CAUSE_WIDTH ? `${line.slice(0, CAUSE_WIDTH)}…` : line)
+
 /**
  * @param {string} name
  * @param {string | undefined} cause
@@ -88,7 +92,7 @@ function failureText(name, cause) {
   const lines = stripVTControlCharacters(cause ?? '')
     .split('\n')
     .filter((line) => line.trim() !== '' && !FROM_ELSEWHERE.test(line))
-  const shown = lines.slice(0, CAUSE_LINES).map((line) => `      ${line}`)
+  const shown = lines.slice(0, CAUSE_LINES).map((line) => `      ${cut(line)}`)
   if (lines.length > CAUSE_LINES)
     shown.push(`      … ${lines.length - CAUSE_LINES} more lines above`)
   return [name, ...shown].join('\n')

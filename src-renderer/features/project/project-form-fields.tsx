@@ -234,7 +234,7 @@ export function ProjectForm({
         </Row>
       </div>
       <details open={envNames.length > 0 || initial.repo !== ''}>
-        <summary>Runtime, setup and limits</summary>
+        <summary>Runtime, permission, setup and limits</summary>
         <RuntimeField
           value={draft.runtime}
           onChange={set('runtime')}
