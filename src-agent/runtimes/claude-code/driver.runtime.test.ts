@@ -201,7 +201,7 @@ describe('a session of the real Claude Code', () => {
     await scene.waitFor('the sleep', async () => (await scene.tools(runtime?.pid ?? 0)).length > 0)
     process.kill(runtime?.pid ?? 0, 'SIGKILL')
     await scene.waitForSignal('exited')
-    expect(scene.told().slice(-4)).toEqual([
+    expect(scene.toldOfTurns().slice(-4)).toEqual([
       'result unknown: ',
       expect.stringMatching(/^cost/),
       'turn.ended killed: Claude Code ended by SIGKILL',
@@ -220,7 +220,7 @@ describe('a session of the real Claude Code', () => {
     )
     await scene.waitFor('the call', () => scene.told().some((line) => line.startsWith('call')))
     await Promise.all([session.stop(), session.stop()])
-    expect(scene.told().slice(-2)).toEqual(['turn.ended interrupted', 'exited expected'])
+    expect(scene.toldOfTurns().slice(-2)).toEqual(['turn.ended interrupted', 'exited expected'])
     expect(await session.processes()).toEqual([])
   })
 })

@@ -91,7 +91,7 @@ describe("Ballet's tools in the real Claude Code", () => {
     const results = scene.told().filter((told) => told.startsWith('result'))
     expect(results).toHaveLength(4)
     for (const result of results) expect(result).toMatch(/^result error: /)
-    expect(scene.told().at(-1)).toBe('turn.ended completed')
+    expect(scene.lastTold()).toBe('turn.ended completed')
     await session.stop()
   })
 

@@ -104,10 +104,12 @@ export class Scene {
   }
 
   /** Of a turn that was cut the record may hold its message only a moment later. */
+  toldOfTurns(): string[] {
+    return this.told().filter((line) => !line.startsWith('delivered'))
+  }
+
   lastTold(): string | undefined {
-    return this.told()
-      .filter((line) => !line.startsWith('delivered'))
-      .at(-1)
+    return this.toldOfTurns().at(-1)
   }
 
   async waitFor<T>(
