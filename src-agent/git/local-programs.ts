@@ -14,6 +14,8 @@ type SetAside = {
   settings: readonly (readonly [string, string])[]
   /** Variables that hold for the command too: what no setting can take back. */
   variables: Environment
+  /** The user's own way to call ssh; null where they have none. */
+  sshCommand: string | null
   /** The repository says that its files are in another folder. */
   isElsewhere: boolean
 }
@@ -70,16 +72,8 @@ function readSettings(printed: string): Setting[] {
   return found
 }
 
-/** The last value that is the user's own, of those that `git config --show-scope -z --get-all` prints. */
-export function ownSshCommand(printed: string): string | null {
-  const fields = printed.split('\0')
-  const values = fields.filter((_, at) => at % 2 === 1 && !isLocalScope(fields[at - 1] ?? ''))
-  return values.at(-1) || null
-}
-
 /** Whether a setting stands in the repository, or in a file that one of there includes. */
-const isLocal = ({ scope }: Setting) => isLocalScope(scope)
-const isLocalScope = (scope: string) => scope === 'local' || scope === 'worktree'
+const isLocal = ({ scope }: Setting) => scope === 'local' || scope === 'worktree'
 
 /**
  * Looks for programs that the settings of a repository name, and of its submodules where `isDeep`: git looks into those
@@ -140,6 +134,7 @@ function setAsideOf(all: readonly Setting[]): Omit<SetAside, 'isElsewhere'> {
   return {
     names: [...names],
     settings: [...settings, ...(helpers.length === 0 ? [] : helpersOf(own))],
+    sshCommand: ownOf('core.sshcommand') || null,
     variables: hasProxy ? { GIT_PROXY_COMMAND: ownOf(PROXY) ?? '' } : {},
   }
 }

@@ -9,7 +9,7 @@ import {
   namesSshCommand,
   QUIET_SSH_COMMAND,
 } from './environment.ts'
-import { lookForPrograms, ownSshCommand, withSettings } from './local-programs.ts'
+import { lookForPrograms, withSettings } from './local-programs.ts'
 import { withoutCredentials } from './redact.ts'
 
 /** How long git may take, in milliseconds. */
@@ -94,22 +94,12 @@ export function createGit(options: { env: Environment; program?: string; marker?
   const { program = 'git', marker } = options
   const env = gitEnvironment(options.env)
   if (marker !== undefined) env[MARK_VARIABLE] = markOf(gitMarker(marker))
-  /** By the folder that was asked: the user's settings may differ between repositories. */
-  const sshCommands = new Map<string, Promise<string | null>>()
-
-  /** The user's own way to call ssh comes first; without a terminal it cannot ask either. */
-  async function findSshCommand(cwd: string): Promise<string | null> {
-    if (namesSshCommand(env)) return null
-    const args = ['config', '--show-scope', '-z', '--get-all', 'core.sshCommand']
-    const own = await runOnce(program, args, { cwd, env, limitMs: GIT_LIMITS.other })
-    return ownSshCommand(own.stdout.toString('utf8')) ?? QUIET_SSH_COMMAND
-  }
 
   /** What the settings of the repository would run is looked up each time: an agent may write them at any moment. */
   async function withoutPrograms(
     args: readonly string[],
     { cwd, signal, limitMs, env: extra }: GitOptions,
-  ): Promise<{ env: Environment } | { failed: GitResult }> {
+  ): Promise<{ env: Environment; sshCommand?: string | null } | { failed: GitResult }> {
     const [name = ''] = args
     const own = { ...env, ...extra }
     if (PLAIN_COMMANDS.has(name) && !args.includes('--filters')) return { env: own }
@@ -122,28 +112,23 @@ export function createGit(options: { env: Environment; program?: string; marker?
     const aside = await lookForPrograms(ask, cwd, DEEP_COMMANDS.has(name))
     if ('failed' in aside) return aside
     const place = aside.isElsewhere && own.GIT_DIR === undefined ? { GIT_WORK_TREE: cwd } : {}
-    return { env: withSettings(aside.settings, { ...aside.variables, ...place, ...own }) }
+    const found = { ...aside.variables, ...place, ...own }
+    return { env: withSettings(aside.settings, found), sshCommand: aside.sshCommand }
   }
 
   async function run(args: readonly string[], given: GitOptions): Promise<GitResult> {
     const isRemote = REMOTE_COMMANDS.has(args[0] ?? '')
     const looked = await withoutPrograms(args, given)
     if ('failed' in looked) return looked.failed
-    const extra: Record<string, string> = {}
-    if (isRemote) {
-      const asked = sshCommands.get(given.cwd) ?? findSshCommand(given.cwd)
-      sshCommands.set(given.cwd, asked)
-      const command = await asked.catch((error: unknown) => {
-        // What could not be found out now is asked again.
-        sshCommands.delete(given.cwd)
-        throw error
-      })
-      if (command !== null) extra.GIT_SSH_COMMAND = command
-    }
+    // The user's own way to call ssh comes first; without a terminal it cannot ask either.
+    const ssh =
+      isRemote && !namesSshCommand(env)
+        ? { GIT_SSH_COMMAND: looked.sshCommand ?? QUIET_SSH_COMMAND }
+        : {}
     return runOnce(program, [...ALWAYS, ...args], {
       ...given,
       limitMs: given.limitMs ?? (isRemote ? GIT_LIMITS.transfer : GIT_LIMITS.other),
-      env: { ...looked.env, ...extra },
+      env: { ...looked.env, ...ssh },
       name: args[0] ?? '',
     })
   }
