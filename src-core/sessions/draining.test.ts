@@ -233,10 +233,11 @@ test('what could not be parked runs with its next agent for as long as it wants'
   expect(next.heard('session.start')).toHaveLength(1)
 })
 
+const wrappedKey = () =>
+  Promise.reject(new BalletError({ code: 'key.wrapped', message: 'The key is wrapped.' }))
+
 test('without the data key a drain ends all the same', async () => {
-  const key = () =>
-    Promise.reject(new BalletError({ code: 'key.wrapped', message: 'The key is wrapped.' }))
-  const core = await startTestCore({ agents: 1, key })
+  const core = await startTestCore({ agents: 1, key: wrappedKey })
   const { ticket, agent } = await waiting(core)
   await core.client.agents.drain({})
   await until('the release', () => agent.heard('session.release').length === 1)
@@ -248,9 +249,7 @@ test('without the data key a drain ends all the same', async () => {
 })
 
 test('what works and cannot be parked is let go of by a drain, and goes on at the next start', async () => {
-  const key = () =>
-    Promise.reject(new BalletError({ code: 'key.wrapped', message: 'The key is wrapped.' }))
-  const first = await startTestCore({ agents: 1, key })
+  const first = await startTestCore({ agents: 1, key: wrappedKey })
   const { ticket, agent } = await working(first)
   await first.client.agents.drain({ how: 'now' })
   await until('the release', () => agent.heard('session.release').length === 1)
