@@ -71,6 +71,20 @@ export async function waitForEvent<K extends EventKind>(
   )
 }
 
+/**
+ * The runtime has recorded that many inputs. Before that a kill may lose the message of a turn that has begun: it goes to
+ * the runtime again then, with all that it makes the model do.
+ */
+export async function waitForDelivered(
+  client: BalletClient,
+  session: string,
+  count: number,
+): Promise<void> {
+  await waitFor(`${count} inputs to be recorded by the runtime`, async () => {
+    return ofKind(await timelineOf(client, session), 'input.delivered').length >= count
+  })
+}
+
 /** One that is parked is waited for until its agent is free: only then is all of its parking in the timeline. */
 export async function waitForState(
   client: BalletClient,

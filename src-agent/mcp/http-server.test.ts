@@ -1,4 +1,4 @@
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { QUESTION_LIMITS } from '../../src-shared/mcp-tools.ts'
 import { type McpServer, openMcpServer } from './http-server.ts'
@@ -22,18 +22,23 @@ type Given = {
   path?: string
   headers?: Record<string, string>
   body?: string
+  agent?: Agent
 }
 
 /** One HTTP request as a program that knows nothing would make it. */
-function http({ method = 'POST', path, headers = {}, body = '' }: Given) {
+function http({ method = 'POST', path, headers = {}, body = '', agent }: Given) {
   const url = new URL(path ?? '/mcp', server.url)
-  return new Promise<{ status: number; text: string }>((resolve, reject) => {
-    const asked = request(url, { method, headers }, (response) => {
+  type Answer = { status: number; text: string; reused: boolean; keepAlive: string | undefined }
+  return new Promise<Answer>((resolve, reject) => {
+    const asked = request(url, { method, headers, ...(agent ? { agent } : {}) }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (part: string) => {
         text += part
       })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+      response.on('end', () => {
+        const keepAlive = response.headers['keep-alive']?.toString()
+        resolve({ status: response.statusCode ?? 0, text, reused: asked.reusedSocket, keepAlive })
+      })
     })
     asked.on('error', reject)
     asked.end(body)
@@ -66,6 +71,18 @@ describe('the server of the tools', () => {
     expect(await batch(20_000)).toMatchObject({ error: { message: expect.stringMatching('50') } })
   })
 
+  it('keeps a connection that has asked for a stream, and closes none that is idle', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const headers = authorization()
+    const refused = await http({ method: 'GET', headers, agent })
+    expect(refused).toMatchObject({ status: 405, reused: false })
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+    const next = await http({ headers, body, agent })
+    // Node names the moment at which it will close.
+    expect(next).toMatchObject({ status: 200, reused: true, keepAlive: undefined })
+    agent.destroy()
+  })
+
   it('greets, lists four tools with schemas, and takes calls', async () => {
     const protocolVersion = '2025-11-25'
     const clientInfo = { name: 'a runtime', version: '1' }
@@ -92,7 +109,10 @@ describe('the server of the tools', () => {
   it('answers what it does not know at once, and messages that want no answer with none', async () => {
     expect(await rpc('server/discover')).toMatchObject({ error: { code: -32_601 } })
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    expect(await http({ headers: authorization(), body })).toEqual({ status: 202, text: '' })
+    expect(await http({ headers: authorization(), body })).toMatchObject({
+      status: 202,
+      text: '',
+    })
     const two = [1, 2].map((id) => ({ jsonrpc: '2.0', id, method: 'ping' }))
     const { text } = await http({ headers: authorization(), body: JSON.stringify(two) })
     expect(JSON.parse(text)).toMatchObject([{ id: 1 }, { id: 2 }])
@@ -119,7 +139,8 @@ describe('the server of the tools', () => {
       [{ headers: authorization(), method: 'GET' }, 405],
       [{ headers: authorization(), method: 'DELETE' }, 405],
     ] as const) {
-      expect((await http({ ...given, body })).status).toBe(status)
+      const sent = status === 405 ? given : { ...given, body }
+      expect((await http(sent)).status).toBe(status)
     }
     expect(calls).toEqual([])
   })

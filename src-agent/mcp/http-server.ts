@@ -23,6 +23,8 @@ export async function openMcpServer(callTool: CallTool): Promise<McpServer> {
   const server = createServer({
     requestTimeout: BODY_LIMIT_MS,
     connectionsCheckingInterval: LOOK_EVERY_MS,
+    // A runtime keeps its connections, and may send its next call at the very moment at which an idle one is closed.
+    keepAliveTimeout: 0,
   })
   await listen(server)
   const { port } = server.address() as AddressInfo
@@ -133,11 +135,15 @@ function refuse(response: ServerResponse, status: number, message: string, code 
     response.destroy()
     return
   }
-  // What was not read of the body must not be taken for the next request.
-  response.setHeader('connection', 'close')
   if (status === 405) response.setHeader('allow', 'POST')
+  // What was not read of a body must not be taken for the next request. The connection of a GET for a stream, which every
+  // client tries, stays: opencode was seen to send its next call on the very one that was just closed on it.
+  if (status !== 405 || hasBody(response.req)) response.setHeader('connection', 'close')
   sendJson(response, status, { jsonrpc: '2.0', error: { code, message }, id: null })
 }
+
+const hasBody = ({ headers }: IncomingMessage) =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))

@@ -15,6 +15,7 @@ import {
   ofKind,
   startTicket,
   timelineOf,
+  waitForDelivered,
   waitForState,
   waitForTurnEnd,
 } from '../../support/watch.ts'
@@ -79,6 +80,7 @@ test('kill -9 of the application loses nothing: the next start goes on in the co
     'both calls in the timeline',
     async () => ofKind(await timelineOf(client, session.id), 'tool.call').length === 2,
   )
+  await waitForDelivered(client, session.id, 1)
   const before = await timelineOf(client, session.id)
   await first.kill()
 

@@ -13,6 +13,7 @@ import {
   ofKind,
   startTicket,
   timelineOf,
+  waitForDelivered,
   waitForLiveText,
   waitForState,
   waitForTurnEnd,
@@ -37,6 +38,7 @@ for (const victim of victims) {
       'the second call in the timeline',
       async () => ofKind(await timelineOf(first.client, id), 'tool.call').length === 2,
     )
+    await waitForDelivered(first.client, id, 1)
     const before = await timelineOf(first.client, id)
     const { conversation } = await first.client.sessions.show({ ref: id })
 
@@ -75,6 +77,7 @@ for (const victim of victims) {
     })
     const { id } = session
     await waitForLiveText(first.client, id, 'word0')
+    await waitForDelivered(first.client, id, 1)
     const before = await timelineOf(first.client, id)
 
     const { client } = await killed(bench, first, victim)
@@ -142,6 +145,7 @@ test('a message that was queued when the host was killed is delivered once after
     body: `Ticket-word. ${script(bash('sleep 306'), say('Never.'))}`,
   })
   await bench.process('sleep 306')
+  await waitForDelivered(first.client, session.id, 1)
   const queued = await first.client.sessions.send({ ref: session.id, text: 'queued-word' })
   await first.kill()
   const { client } = await bench.host()

@@ -102,10 +102,12 @@ test('a steered message survives a host that is killed, and is given to the runt
   bench,
 }) => {
   const running = await inTool(bench)
-  const { host, client, id } = running
+  const { host, client, id, go } = running
   await client.sessions.send({ ref: id, text: 'steer-word', steer: true })
   await host.kill()
   const next = await bench.host()
+  // When the runtime had not recorded the first message yet, that goes to it again, and its tool with it.
+  await go()
   await waitFor('it to be answered or queued again', async () => {
     const { state, queuedInputs } = await next.client.sessions.show({ ref: id })
     const open = await next.client.sessions.inputs({ ref: id, state: 'sent' })

@@ -13,6 +13,7 @@ import {
   ofKind,
   startTicket,
   timelineOf,
+  waitForDelivered,
   waitForEvent,
   waitForLiveText,
   waitForState,
@@ -47,6 +48,7 @@ test.describe('a message', () => {
       `First. ${script(bash(untilFile(done)), bash('echo second tool'), say('Turn one is over.'))}`,
     )
     await waitForEvent(client, id, 'tool.call')
+    await waitForDelivered(client, id, 1)
     const sent = await host.cli('send', id, `Late-word. ${script(say('Got the late word.'))}`)
     expect(sent).toMatchObject({
       code: 0,

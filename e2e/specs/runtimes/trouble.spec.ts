@@ -16,6 +16,7 @@ import { waitFor } from '../../support/wait-for.ts'
 import {
   ofKind,
   timelineOf,
+  waitForDelivered,
   waitForEvent,
   waitForState,
   waitForTurnEnd,
@@ -104,6 +105,7 @@ for (const runtime of TESTED) {
     })
     const inTool = await bench.process('sleep 396')
     await waitForEvent(client, id, 'tool.call', (event) => event.turn === 3)
+    await waitForDelivered(client, id, 3)
     await killRuntime(scene)
     await waitFor('the tool of the killed runtime to be gone', async () => !(await isAlive(inTool)))
     await waitForState(client, id, 'waiting', { timeoutMs: TURN_LIMIT_MS })

@@ -88,6 +88,8 @@ for (const runtime of TESTED) {
     for (const part of ['said-by-the-shell', 'Turn one is over.']) {
       expect(seenIn(last)).toContain(part)
     }
+    const notices = ofKind(events, 'notice').filter(({ level }) => level === 'error')
+    expect(notices).toEqual([])
     const session = await scene.session()
     expect(session).toMatchObject({ state: 'waiting', turn: 2, reason: '' })
     await expectNothingLeft(scene)

@@ -116,7 +116,7 @@ async function addServers(
 ): Promise<Unreached[]> {
   const unreached: Unreached[] = []
   for (const server of servers) {
-    // On a machine that is busy the list of the tools was seen to be given up although the server answered.
+    // A session that cannot ask is worth a second try: it gives the first up for any reason, and does not say which.
     const once = await api.addServer(server).catch(whyOf)
     const why = once === null ? null : await api.addServer(server).catch(whyOf)
     if (why !== null) unreached.push({ name: server.name, why })
