@@ -49,7 +49,8 @@ const GATE_LIMIT_MS = 120_000
 /** Starts a model that answers by scripts in the prompts, on the loopback interface. */
 export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
   const model = new ScriptedModel(options)
-  const server = createServer((request, response) => {
+  // Like those of the real providers it closes no connection that is idle: a request could come at that very moment.
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     model.handle(request, response).catch((error: unknown) => {
       response.destroy(error instanceof Error ? error : new Error(String(error)))
     })
