@@ -52,6 +52,8 @@ export const ParkedWork = z.object({
   state: z
     .object({ conversation: z.string(), runtimeVersion: z.string(), bytes: z.int().min(0) })
     .nullable(),
+  /** The runtime can keep its state, and had recorded nothing: what it was given goes to a new conversation. */
+  unrecorded: z.literal(true).optional(),
   /** Files that went into a kept file instead of to the remote. */
   aside: z.array(z.object({ name: z.string(), why: z.string(), bytes: z.int().min(0) })),
   /** The agent's own words for its snapshot; null when there was no workspace. */

@@ -317,6 +317,28 @@ describe('parking what an earlier lease left', () => {
     },
   )
 
+  it.each([
+    ['where the first turn was cut before anything was recorded', {}, true],
+    ['that is lost where a turn had ended', { turnCut: false, openDeliveries: [] }, undefined],
+    ['that is lost in a later turn', { turn: 2 }, undefined],
+  ])('keeps no state %s', async (_where, facts, unrecorded) => {
+    const first = await working()
+    await rm(scene.conversationFile(work))
+    await first.loop.release()
+    const { id } = makeDelivery('first')
+    const resume = {
+      ...{ conversation: 'conversation-1', costUsd: 0, openCalls: [], storedRefs: [], told: [] },
+      ...{ turn: 1, turnCut: true, openDeliveries: [{ id, inputs: [], steer: false }] },
+      ...facts,
+    }
+    const next = scene.open({ task: 'park', resume }).start()
+    const kept = await park(next)
+    expect(kept.state).toBeNull()
+    expect(kept.unrecorded).toBe(unrecorded)
+    const steps = stepsOf(next.items, 'park.step')
+    expect(steps).toContain(unrecorded ? 'state done' : 'state failed')
+  })
+
   it('removes nothing when the host is gone before it could be told what is kept', async () => {
     const driver = scene.driver()
     let over: Promise<void> = Promise.resolve()

@@ -16,6 +16,7 @@ import { hasWorkspace } from './closing.ts'
 import { asStep, keptNow, type LoopContext, timed, timelineReport } from './context.ts'
 import type { Conversation } from './conversation.ts'
 import { expectsWorkspace, tellWorkspaceGone } from './missing-workspace.ts'
+import { isUnrecorded } from './runtime-loss.ts'
 
 export type ParkOrder = Omit<Extract<ToAgent, { type: 'session.park' }>, 'type' | 'lease'>
 
@@ -31,7 +32,7 @@ const STORED_LIMIT_MS = 120_000
 export class Parking {
   readonly #context: LoopContext
   readonly #driver: Driver
-  readonly #conversation: Pick<Conversation, 'id' | 'runtimeVersion' | 'turns'>
+  readonly #conversation: Pick<Conversation, 'id' | 'runtimeVersion' | 'factsAfter'>
   readonly #order: ParkOrder
   readonly #report: Report
   readonly #files: KeepFiles
@@ -40,7 +41,7 @@ export class Parking {
   constructor(
     context: LoopContext,
     driver: Driver,
-    conversation: Pick<Conversation, 'id' | 'runtimeVersion' | 'turns'>,
+    conversation: Pick<Conversation, 'id' | 'runtimeVersion' | 'factsAfter'>,
     order: ParkOrder,
   ) {
     this.#context = context
@@ -76,7 +77,7 @@ export class Parking {
         pushed: pushed === null || pushed.pushed,
         notPushed: pushed === null || pushed.pushed ? null : pushed.why,
         files: [...this.#files.files],
-        state,
+        ...state,
         aside: [...(snapshot?.aside ?? [])],
         snapshot: snapshot === null ? null : snapshotFacts(snapshot),
       }
@@ -190,7 +191,7 @@ export class Parking {
     }
     const state = await this.#state(signal)
     const kept = isPartial ? withoutFiles(earlier) : earlier
-    return { ...kept, state, files: [...this.#files.files] }
+    return { ...kept, ...state, files: [...this.#files.files] }
   }
 
   /** Null: there is nothing to push. */
@@ -241,25 +242,31 @@ export class Parking {
     return pushParked(git, plan, commit, { ...target, limitMs: 0 }, signal)
   }
 
-  async #state(signal: AbortSignal): Promise<ParkedWork['state']> {
+  async #state(signal: AbortSignal): Promise<Pick<ParkedWork, 'state' | 'unrecorded'>> {
     this.#report.step('state', 'started')
     try {
       const state = await this.#kept(signal)
       this.#report.step('state', 'done', stateInWords(state))
-      return state
+      return { state }
     } catch (error) {
       const refusal = refusalOf(error, 'storing the state of the session')
+      const isMissing = refusal.code === 'state.missing'
+      const facts = this.#conversation.factsAfter()
+      if (isMissing && facts !== null && isUnrecorded(facts)) {
+        this.#report.step('state', 'done', 'The runtime has recorded nothing of it yet.')
+        return { state: null, unrecorded: true }
+      }
       const isNone = refusal.code === 'state.not-movable'
       // That a runtime cannot is known beforehand, and nothing went wrong.
       this.#report.step('state', isNone ? 'done' : 'failed', refusal.message)
       // Nothing is there that waiting could save; the work is kept all the same.
-      if (isNone || refusal.code === 'state.missing') return null
+      if (isNone || isMissing) return { state: null }
       throw error
     }
   }
 
   async #kept(signal: AbortSignal): Promise<ParkedWork['state']> {
-    const { id: conversation, runtimeVersion, turns } = this.#conversation
+    const { id: conversation, runtimeVersion } = this.#conversation
     if (conversation === null) return null
     const { spec, plan, env, marker, scratchDir } = this.#context
     const earlier = spec.parked?.work
@@ -271,33 +278,26 @@ export class Parking {
     }
     const version = runtimeVersion ?? (await this.#installedVersion())
     const sealed = join(this.#files.staging, 'state.sealed')
-    try {
-      const archive = await captureSessionState(
-        this.#driver,
-        version,
-        {
-          ...{ conversation, file: sealed, key: keyOf(this.#order) },
-          place: {
-            cwd: plan.workspaceDir,
-            env,
-            executable: spec.runtimePath,
-            scratchDir: join(scratchDir, 'capture'),
-            marker,
-          },
-          scratch: join(scratchDir, 'state'),
+    const archive = await captureSessionState(
+      this.#driver,
+      version,
+      {
+        ...{ conversation, file: sealed, key: keyOf(this.#order) },
+        place: {
+          cwd: plan.workspaceDir,
+          env,
+          executable: spec.runtimePath,
+          scratchDir: join(scratchDir, 'capture'),
+          marker,
         },
-        signal,
-      )
-      await this.#files.add('state', archive.sealed)
-      const { runtimeVersion: writtenBy, files } = archive.manifest
-      const bytes = files.reduce((sum, each) => sum + each.bytes, 0)
-      return { conversation, runtimeVersion: writtenBy, bytes }
-    } catch (error) {
-      const { code } = refusalOf(error, 'storing the state')
-      // A conversation without a turn has no record yet.
-      if (code === 'state.missing' && turns.turn === 0) return null
-      throw error
-    }
+        scratch: join(scratchDir, 'state'),
+      },
+      signal,
+    )
+    await this.#files.add('state', archive.sealed)
+    const { runtimeVersion: writtenBy, files } = archive.manifest
+    const bytes = files.reduce((sum, each) => sum + each.bytes, 0)
+    return { conversation, runtimeVersion: writtenBy, bytes }
   }
 
   /** The runtime that wrote the state has ended; most likely it is the one that is installed. */

@@ -13,6 +13,7 @@ import { loseRuntime } from './requests.ts'
 import { beginStop, park } from './session-commands.ts'
 import type { SessionDraft } from './session-draft.ts'
 import { bringBack } from './tickets.ts'
+import { TURN_LOST } from './turn-cut.ts'
 
 /** Which agents are drained now: none, that of the session, or every one. */
 export type Drained = 'none' | 'own' | 'all'
@@ -80,7 +81,8 @@ export function storeParked(
   ids: Ids,
 ): void {
   // The record of the conversation tells of the others what became of them, at the next resume.
-  if (work.state === null) {
+  if (work.unrecorded === true) giveAllBack(draft)
+  else if (work.state === null) {
     for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
   }
   const { saga, parked: before, wakes, continueWith } = draft.session
@@ -109,6 +111,15 @@ export function storeParked(
   else if (!goesOn) draft.ticketStatus('Waiting for answer')
   else if (drained === 'all') draft.set({ wakes: true })
   else bringBack(draft, draft.now)
+}
+
+/** The conversation never began, whatever its first turn did: all of it is said to another one. */
+function giveAllBack(draft: SessionDraft): void {
+  if (draft.session.turnCut && draft.sent.length > 0) draft.event(TURN_LOST)
+  for (const input of draft.sent) {
+    draft.changeInput(input, { state: 'queued', delivery: null, steer: false })
+  }
+  draft.set({ conversation: null })
 }
 
 /** What a person had said before they parked or stopped it waits for another word of theirs. */

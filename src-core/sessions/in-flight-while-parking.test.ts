@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import type { FakeAgent } from '../testing/fake-agent.ts'
 import { startTestCore, type TestCore } from '../testing/test-core.ts'
 import { until } from '../testing/until.ts'
-import { deliveries, inState, letGo, waiting } from '../testing/walks.ts'
+import { deliveries, inState, letGo, starting, waiting } from '../testing/walks.ts'
 
 /** A session that parks by the next agent, after the first one died with a message in flight. */
 async function cutInFlight(core: TestCore) {
@@ -16,17 +17,20 @@ async function cutInFlight(core: TestCore) {
     const { turn } = await core.client.sessions.show({ ref: ticket.key })
     return turn === 2
   })
+  return { ticket, next: await parkedByNext(core, ticket.key, agent), flying }
+}
+
+async function parkedByNext(core: TestCore, ticket: string, agent: FakeAgent) {
   agent.die()
   await until('the loss', async () => {
-    const { agent: holder } = await core.client.sessions.show({ ref: ticket.key })
+    const { agent: holder } = await core.client.sessions.show({ ref: ticket })
     return holder === null
   })
   core.clock.turn(1_000)
-  const next = await until('the next agent', () => {
+  return until('the next agent', () => {
     const latest = core.launcher.agent('agent-1')
     return latest !== agent && latest.heard('session.park').length === 1 && latest
   })
-  return { ticket, next, flying }
 }
 
 test('of a message in flight the next resume tells what became of it', async () => {
@@ -56,4 +60,30 @@ test('without a record of the conversation nobody knows what became of it', asyn
   await letGo(core, ticket.key, next, { state: null })
   expect(await core.client.sessions.inputs({ ref: ticket.key, state: 'unknown' })).toHaveLength(1)
   await inState(core, ticket.key, 'parked')
+})
+
+test('of a first turn that left no record everything is said to another conversation', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await starting(core)
+  agent.ready()
+  const [given] = await deliveries(agent, 1)
+  agent.event({ kind: 'turn.started', turn: 1, inputs: given?.inputs ?? [] })
+  await until('the turn', async () => {
+    const { turn } = await core.client.sessions.show({ ref: ticket.key })
+    return turn === 1
+  })
+  await core.client.sessions.park({ ref: ticket.key })
+  const next = await parkedByNext(core, ticket.key, agent)
+  const nothing = { state: null, unrecorded: true } as const
+  const session = await letGo(core, ticket.key, next, nothing)
+  expect(session).toMatchObject({ state: 'parked', reason: 'parked by a person', queuedInputs: 1 })
+  const { events } = await core.client.timeline.page({ session: session.id })
+  expect(events.filter((event) => 'code' in event && event.code === 'turn.lost')).toHaveLength(1)
+  await core.client.sessions.resume({ ref: ticket.key })
+  await until('another start', () => next.heard('session.start').length === 2)
+  expect(next.spec().resume).toMatchObject({ conversation: null, turn: 1, openDeliveries: [] })
+  next.ready()
+  const [first] = await deliveries(next, 1)
+  expect(first?.preface).toMatch(/^Your last turn was cut off before its end/u)
+  expect(first?.text).toContain(ticket.title)
 })

@@ -230,6 +230,37 @@ test('killed while it parks, it is parked all the same, with the same work', asy
   await expectNoLeftovers(bench, client)
 })
 
+test('killed as it parks at the beginning of its first turn, it says the ticket once more', async ({
+  bench,
+}) => {
+  const first = await bench.host()
+  const remote = await bench.remote({ files: FILES })
+  await addProject(first.client, remote.path, { planner: false, window: 'never' })
+  const { session } = await startTicket(first.client, {
+    body: `Ticket-word. ${script(bash('sleep 1'), say('Over.'))}`,
+  })
+  const { id } = session
+  await waitForEvent(first.client, id, 'turn.started')
+  await first.client.sessions.park({ ref: id })
+  await first.kill()
+  const { client } = await bench.host()
+  const parked = await waitForState(client, id, 'parked', { timeoutMs: 30_000 })
+  // By then its runtime may have recorded the message, or not.
+  expect(parked.reason).toBe('parked by a person')
+  await client.sessions.resume({ ref: id })
+  if (parked.queuedInputs === 0) {
+    await waitForState(client, id, 'waiting')
+    await client.sessions.send({ ref: id, text: script(say('Over.')) })
+  }
+  await waitForTurnEnd(client, id, 2)
+  const after = await client.sessions.show({ ref: id })
+  const events = await timelineOf(client, id)
+  checkTimeline(events, after)
+  expect(ofKind(events, 'turn.ended').map(({ reason }) => reason)).toEqual(['killed', 'completed'])
+  expect(ofKind(events, 'assistant.text').at(-1)?.text).toBe('Over.')
+  expect(timesSaid(requestsOf(bench.model, after.conversation).at(-1), 'Ticket-word.')).toBe(1)
+})
+
 test('a permission that nobody gave parks open; given later, the identical call runs without asking', async ({
   bench,
 }) => {
