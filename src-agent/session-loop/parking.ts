@@ -9,6 +9,7 @@ import { type ParkPush, pushParked } from '../parking/push.ts'
 import { captureSessionState } from '../parking/session-state.ts'
 import { type Snapshot, takeSnapshot } from '../parking/snapshot.ts'
 import type { Driver } from '../runtimes/driver.ts'
+import { isUnrecorded } from '../runtimes/unrecorded.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { removeWorkspace } from '../workspace/folders.ts'
 import type { Report } from '../workspace/report.ts'
@@ -16,7 +17,6 @@ import { hasWorkspace } from './closing.ts'
 import { asStep, keptNow, type LoopContext, timed, timelineReport } from './context.ts'
 import type { Conversation } from './conversation.ts'
 import { expectsWorkspace, tellWorkspaceGone } from './missing-workspace.ts'
-import { isUnrecorded } from './runtime-loss.ts'
 
 export type ParkOrder = Omit<Extract<ToAgent, { type: 'session.park' }>, 'type' | 'lease'>
 

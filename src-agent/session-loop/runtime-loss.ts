@@ -23,12 +23,6 @@ export function cutOf(resume: CutFacts | null): CutFacts {
   return { turnCut, storedRefs, told }
 }
 
-/** Whether no message is known to be in the runtime's record: what began its first turn was not told to be. */
-export function isUnrecorded({ turn, turnCut, openDeliveries }: ResumeFacts): boolean {
-  if (turn !== 1) return turn === 0
-  return turnCut && openDeliveries.some(({ steer }) => !steer)
-}
-
 /** What is said of a message that the runtime that ended was given, and that its record does not hold. */
 export const fateOf = (isNever: boolean): ['never' | 'unknown', string] =>
   isNever

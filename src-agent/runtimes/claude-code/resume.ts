@@ -2,6 +2,7 @@ import type { BalletError } from '../../../src-shared/refusal.ts'
 import type { DriverSignal, DriverSpec, Recovery, ResumeFacts } from '../driver.ts'
 import { conversationLost, endedInStart } from '../failures.ts'
 import { SecretMask } from '../mask-secrets.ts'
+import { isUnrecorded } from '../unrecorded.ts'
 import { configFolder, launchEnvironment } from './launch.ts'
 import { type DriverPorts, launchSession, startFailed } from './launch-session.ts'
 import { type Conversation, readConversation } from './recover.ts'
@@ -72,9 +73,7 @@ async function startAnew(
   onSignal: (signal: DriverSignal) => void,
   path: string | null,
 ): Promise<{ session: ClaudeCodeSession; recovery: Recovery }> {
-  const wasKept =
-    facts.turn > 1 || (facts.turn === 1 && facts.openDeliveries.every(({ steer }) => steer))
-  if (wasKept) {
+  if (!isUnrecorded(facts)) {
     throw conversationLost(
       path === null
         ? `its record is not in ${configFolder(launchEnvironment(spec.env))} any more.`
