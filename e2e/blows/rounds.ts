@@ -176,7 +176,7 @@ async function check(
   }
   faults.push(...((await rules.besides?.faults(host, rest)) ?? []))
   faults.push(...(await machineFaults(bench, life)))
-  faults.push(...databaseFaults(bench.dataDir))
+  faults.push(...(await databaseFaults(bench.dataDir)))
   faults.push(...(await windowFaults(life, rest.sessions)))
   return { faults, timelines: timelines.join('\n\n') }
 }

@@ -26,11 +26,16 @@ beforeEach(async () => {
 afterEach(() => folder.remove())
 
 /** What is found of one parked session whose branch has this commit. */
-function faults(work: object, workspace: string | null = null, commit = 'c1'): Promise<string[]> {
+function faults(
+  work: object,
+  { workspace = null as string | null, commit = 'c1', input = 'delivered' } = {},
+): Promise<string[]> {
   const db = new Database(join(folder.path, 'ballet.sqlite'))
   db.exec(`CREATE TABLE ticket (id TEXT, key TEXT);
+    CREATE TABLE input (session_id TEXT, state TEXT);
     CREATE TABLE session (id TEXT, ticket_id TEXT, state TEXT, branch TEXT, turn INTEGER, workspace TEXT, parked TEXT)`)
   db.prepare(`INSERT INTO ticket VALUES ('t', 'T-1')`).run()
+  db.prepare(`INSERT INTO input VALUES ('s', ?)`).run(input)
   db.prepare(`INSERT INTO session VALUES ('s', 't', 'parked', 'ballet/T-1', 1, ?, ?)`).run(
     workspace,
     JSON.stringify({ restored: false, work }),
@@ -62,12 +67,20 @@ it('finds a lost file', async () => {
 })
 
 it('finds parked work that is nowhere, and a workspace that stayed', async () => {
-  expect(await faults({ ...WORK, pushed: false }, '/w')).toEqual([
+  expect(await faults({ ...WORK, pushed: false }, { workspace: '/w' })).toEqual([
     'T-1 is parked, and its workspace is /w',
     'T-1 is not pushed and has no bundle',
   ])
 })
 
 it('finds a branch without the work that was pushed to it', async () => {
-  expect(await faults(WORK, null, 'c0')).toEqual(['T-1: c1 is not on ballet/T-1'])
+  expect(await faults(WORK, { commit: 'c0' })).toEqual(['T-1: c1 is not on ballet/T-1'])
+})
+
+it('finds a conversation that is not kept, unless the runtime had recorded nothing of it', async () => {
+  await rm(join(folder.path, 'kept', 's', STATE.name))
+  const without = { ...WORK, files: [] }
+  expect(await faults(without)).toEqual(['T-1 is parked after 1 turns and 1 inputs without state'])
+  await rm(join(folder.path, 'ballet.sqlite'))
+  expect(await faults(without, { input: 'queued' })).toEqual([])
 })

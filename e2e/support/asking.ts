@@ -45,7 +45,7 @@ export function waitForQuestions(
   count: number,
   fits: (question: Question) => boolean = ({ state, heldBy }) =>
     state === 'open' && heldBy === 'person',
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
 ): Promise<Question[]> {
   let seen = ''
   return waitFor(

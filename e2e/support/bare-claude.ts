@@ -124,12 +124,12 @@ export function startBareClaude(options: BareClaudeOptions): BareClaude {
         uuid: randomUUID(),
       }),
     control: (request) => write({ type: 'control_request', request_id: randomUUID(), request }),
-    waitForLine: (what, fits, { from = 0, timeoutMs = 20_000 } = {}) =>
+    waitForLine: (what, fits, { from = 0, timeoutMs = 60_000 } = {}) =>
       waitFor(what, () => lines.slice(from).find(fits), {
         timeoutMs,
         state: () => `${stderr}\n${lines.slice(-15).map(shorten).join('\n')}`,
       }),
-    turn: (text, timeoutMs = 20_000) => {
+    turn: (text, timeoutMs = 60_000) => {
       const from = lines.length
       claude.send(text)
       return claude.waitForLine('the end of the turn', isResult, { from, timeoutMs })

@@ -49,7 +49,7 @@ export function desktopCommand(options: DesktopOptions): {
 }
 
 export async function startDesktop(options: DesktopOptions): Promise<DesktopApp> {
-  const app = await _electron.launch({ ...desktopCommand(options), timeout: 30_000 })
+  const app = await _electron.launch({ ...desktopCommand(options), timeout: 60_000 })
   const main = app.process()
   const window = await app.firstWindow()
   let connection: Promise<BalletConnection> | undefined
@@ -69,7 +69,7 @@ export async function startDesktop(options: DesktopOptions): Promise<DesktopApp>
     client: async () => {
       // The window may be there before the host serves its socket.
       connection ??= waitFor('the host to serve', () => connectTo(options.dataDir), {
-        timeoutMs: 20_000,
+        timeoutMs: 60_000,
       })
       return (await connection).client
     },

@@ -21,7 +21,7 @@ export function say(text: string): Step {
   return { text }
 }
 
-/** A tool that runs until a file is there (at most a minute). */
+/** A tool that runs until a file is there (at most 110 s: then the runtimes end it themselves). */
 export function untilFile(file: string): string {
-  return `for i in $(seq 1200); do [ -e '${file}' ] && break; sleep 0.05; done`
+  return `for i in $(seq 2200); do [ -e '${file}' ] && break; sleep 0.05; done`
 }

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface WaitOptions {
-  /** Limit in milliseconds; default 20,000. */
+  /** Limit in milliseconds; default 60,000. It is one against hanging: on a busy machine everything takes long. */
   readonly timeoutMs?: number
   /** Milliseconds between two looks; default 25. */
   readonly everyMs?: number
   /** What to show of the state when the limit is reached. */
   readonly state?: () => unknown
 }
+
+const WAIT_LIMIT_MS = 60_000
 
 type Nothing = undefined | null | false
 
@@ -20,7 +22,7 @@ export async function waitFor<T>(
   check: () => T | Nothing | Promise<T | Nothing>,
   options: WaitOptions = {},
 ): Promise<T> {
-  const { timeoutMs = 20_000, everyMs = 25, state } = options
+  const { timeoutMs = WAIT_LIMIT_MS, everyMs = 25, state } = options
   const deadline = performance.now() + timeoutMs
   let problem: unknown
   for (;;) {

@@ -52,7 +52,10 @@ export function ofKind<K extends EventKind>(
   return events.filter((event): event is EventOf<K> => event.kind === kind)
 }
 
-/** The first event of the timeline that fits, now or within the limit (default 30 s). */
+/** Against hanging; no measure of speed. */
+const LIMIT_MS = 60_000
+
+/** The first event of the timeline that fits, now or within the limit (default 60 s). */
 export async function waitForEvent<K extends EventKind>(
   client: BalletClient,
   session: string,
@@ -67,7 +70,7 @@ export async function waitForEvent<K extends EventKind>(
       seen = await timelineOf(client, session, options.from)
       return ofKind(seen, kind).find(fits)
     },
-    { timeoutMs: options.timeoutMs ?? 30_000, everyMs: 50, state: () => showEvents(seen) },
+    { timeoutMs: options.timeoutMs ?? LIMIT_MS, everyMs: 50, state: () => showEvents(seen) },
   )
 }
 
@@ -99,7 +102,7 @@ export async function waitForState(
       seen = await client.sessions.show({ ref })
       return seen.state === state && (state !== 'parked' || seen.agent === null) && seen
     },
-    { timeoutMs: 30_000, everyMs: 50, ...options, state: () => seen },
+    { timeoutMs: LIMIT_MS, everyMs: 50, ...options, state: () => seen },
   )
 }
 
@@ -108,7 +111,7 @@ export async function waitForTurnEnd(
   client: BalletClient,
   session: string,
   turn: number,
-  timeoutMs = 30_000,
+  timeoutMs = LIMIT_MS,
 ): Promise<EventOf<'turn.ended'>> {
   const ended = await waitForEvent(client, session, 'turn.ended', (event) => event.turn === turn, {
     timeoutMs,
@@ -139,7 +142,7 @@ export async function waitForLiveText(
       seen = live.map((update) => update.text).join('')
       return seen.includes(text) && seen
     },
-    { timeoutMs: 30_000, state: () => seen },
+    { timeoutMs: LIMIT_MS, state: () => seen },
   )
 }
 

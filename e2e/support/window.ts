@@ -25,7 +25,7 @@ export async function shownRows(window: Page, last: number): Promise<ShownRow[]>
   await waitFor(
     `the timeline to show event ${last}`,
     async () => Number(await region.getAttribute('data-last')) >= last,
-    { timeoutMs: 15_000 },
+    { timeoutMs: 60_000 },
   )
   return region.evaluate((element) => {
     const words = (row: HTMLElement) => {

@@ -119,7 +119,7 @@ async function makeWorkbench(
       waitFor(
         `the process ${command}`,
         async () => (await processes()).find((info) => info.command === command),
-        { timeoutMs: 30_000 },
+        { timeoutMs: 60_000 },
       ),
     remote: (options) => makeGitRemote(folder, options),
     host: async (options = {}) => {

@@ -30,7 +30,7 @@ for (const { status, retried, says } of failures) {
       body: `Ticket-word. ${script({ fail: [{ status }], text: 'Never.' })}`,
     })
     const { id } = session
-    const ended = await waitForTurnEnd(client, id, 1, 30_000)
+    const ended = await waitForTurnEnd(client, id, 1)
     expect(ended.reason).toMatch(/^(failed|limit)$/u)
     expect(ended.detail).toMatch(says)
     expect(ended.hint ?? '').not.toBe('')
@@ -106,7 +106,7 @@ test('a model that refuses the connection to the end fails the turn, with a next
   const { client } = await bench.host({ env })
   await addProject(client, (await bench.remote()).path, { env: { CLAUDE_CODE_MAX_RETRIES: '1' } })
   const { session } = await startTicket(client, { body: script(say('Never.')) })
-  const ended = await waitForTurnEnd(client, session.id, 1, 30_000)
+  const ended = await waitForTurnEnd(client, session.id, 1)
   expect(ended).toMatchObject({ reason: 'failed', detail: expect.stringMatching(/connect/iu) })
   expect(ended.hint ?? '').not.toBe('')
 })
@@ -118,7 +118,7 @@ test('a connection that breaks in the middle of an answer is retried without dou
   await addProject(client, (await bench.remote()).path)
   const text = Array.from({ length: 50 }, (_, index) => `part${index}`).join(' ')
   const { session } = await startTicket(client, { body: script({ text, chunks: 10, cut: 1 }) })
-  await waitForTurnEnd(client, session.id, 1, 30_000)
+  await waitForTurnEnd(client, session.id, 1)
   const events = await timelineOf(client, session.id)
   checkTimeline(events, await client.sessions.show({ ref: session.id }))
   const whole = ofKind(events, 'assistant.text').filter(({ partial }) => partial !== true)

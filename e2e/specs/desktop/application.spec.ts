@@ -86,7 +86,7 @@ test('kill -9 of the application loses nothing: the next start goes on in the co
 
   const second = await bench.desktop()
   const again = await second.client()
-  const cut = await waitForState(again, session.id, 'waiting', { timeoutMs: 30_000 })
+  const cut = await waitForState(again, session.id, 'waiting')
   const events = await timelineOf(again, session.id)
   checkTimeline(events, cut)
   expect(events.slice(0, before.length)).toEqual(before)

@@ -38,6 +38,9 @@ test('queued messages are dragged, images dropped, looked at large and found, in
   }
   const lines = window.getByRole('list', { name: 'Queued inputs' }).getByRole('listitem')
   await expect(lines).toHaveText([/First-word/u, /Second-word/u, /Third-word/u])
+  // One that is still being sent is a line too, and cannot be moved.
+  const known = window.locator('li[data-input]')
+  await expect(known).toHaveCount(3)
   await lines.nth(2).dragTo(lines.nth(0))
   await expect(lines).toHaveText([/Third-word/u, /First-word/u, /Second-word/u])
   await lines.nth(0).dragTo(lines.nth(1))
@@ -54,6 +57,7 @@ test('queued messages are dragged, images dropped, looked at large and found, in
   await expect(form.getByRole('img', { name: 'dropped.png' })).toBeVisible()
   await box.fill('Look-word')
   await box.press('Enter')
+  await expect(known).toHaveCount(4)
   await writeFile(done, '')
   await waitForTurnEnd(client, session.id, 2)
   const { conversation } = await client.sessions.show({ ref: session.id })

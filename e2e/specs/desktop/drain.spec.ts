@@ -32,7 +32,7 @@ test('agents are drained and taken back in the window, and the fleet grows meanw
   const desktop = await bench.desktop()
   const { window } = desktop
   const client = await desktop.client()
-  await client.settings.edit({ agents: 2 })
+  await client.settings.edit({ agents: 2, drainGraceSeconds: 300 })
   await addProject(client, (await bench.remote()).path, { planner: false, window: 'never' })
   const gate = bench.path('gate')
   const { id: asking } = await started(client, script(ask(COLOUR), say('I asked.')))

@@ -60,10 +60,13 @@ test('a project and a ticket are made and run by the keyboard alone', async ({ b
   expect(seenIn(requestsOf(bench.model, session.conversation)[0])).toContain('Add a note')
 
   // Finishing, by the palette.
+  const finish = window.getByRole('button', { name: 'Finish', exact: true })
+  await expect(finish).toHaveAttribute('aria-disabled', 'false')
   await keyboard.press('Control+K')
   await keyboard.type('Finish this session')
   await keyboard.press('Enter')
-  await expect(window.getByRole('button', { name: /^Finish/u }).last()).toBeVisible()
+  const question = window.getByRole('alertdialog', { name: 'Finish session' })
+  await expect(question.getByRole('button', { name: /^Finish session/u })).toBeFocused()
   await keyboard.press('Enter')
   const finished = await waitForState(client, session.id, 'finished')
   expect(await remote.readFile(finished.branch, 'note.txt')).toBe('note\n')

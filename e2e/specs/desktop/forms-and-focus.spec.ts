@@ -3,13 +3,7 @@ import { join } from 'node:path'
 import { expect, type Page } from '@playwright/test'
 import { bash, say, script } from '../../support/steps.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import {
-  addProject,
-  startTicket,
-  waitForEvent,
-  waitForState,
-  waitForTurnEnd,
-} from '../../support/watch.ts'
+import { addProject, startTicket, waitForState, waitForTurnEnd } from '../../support/watch.ts'
 import { runByName, timelineRegion } from '../../support/window.ts'
 import { test } from '../../support/workbench.ts'
 
@@ -94,13 +88,16 @@ test('the focus is never nowhere: after an answer, a question that is left, and 
     body: script(bash('touch a-file'), say('Done as asked.')),
   })
   await window.getByRole('treeitem', { name: /In hand/u }).click()
-  await waitForEvent(client, session.id, 'request.opened')
+  const request = window.getByRole('region', { name: /^Permission request/u })
+  await expect(request).toContainText('For this session')
   await keyboard.press('Control+Shift+A')
-  await expect(window.getByRole('region', { name: /^Permission request/u })).toBeFocused()
+  await expect(request).toBeFocused()
   await keyboard.press('Enter')
   const box = window.getByRole('form', { name: 'Message' }).getByRole('textbox')
   await expect(box).toBeFocused()
   await waitForTurnEnd(client, session.id, 1)
+  const finish = window.getByRole('button', { name: 'Finish', exact: true })
+  await expect(finish).toHaveAttribute('aria-disabled', 'false')
 
   await keyboard.press('Control+Shift+D')
   const question = window.getByRole('alertdialog', { name: 'Finish session' })
@@ -111,7 +108,7 @@ test('the focus is never nowhere: after an answer, a question that is left, and 
   await expect(question).toHaveCount(0)
   await expect(box).toBeFocused()
 
-  await window.getByRole('button', { name: 'Finish', exact: true }).click()
+  await finish.click()
   await question.getByRole('button', { name: /^Finish session/u }).press('Enter')
   await waitForState(client, session.id, 'finished')
   await expect(timelineRegion(window)).toBeFocused()

@@ -128,13 +128,17 @@ test('a click opens a small window that answers by keyboard, whatever the main w
   daemon.click(first.id)
   const window = await opens
   await expect(window.getByText('Which limiter?')).toBeVisible()
-  const facts = await readInMain(desktop.app, ({ BrowserWindow }) =>
-    BrowserWindow.getAllWindows().map((one) => ({
-      visible: one.isVisible(),
-      above: one.isAlwaysOnTop(),
-      width: one.getSize()[0],
-    })),
-  )
+  // It is shown when it is painted.
+  const facts = await waitFor('the small window to be shown', async () => {
+    const all = await readInMain(desktop.app, ({ BrowserWindow }) =>
+      BrowserWindow.getAllWindows().map((one) => ({
+        visible: one.isVisible(),
+        above: one.isAlwaysOnTop(),
+        width: one.getSize()[0],
+      })),
+    )
+    return all.some(({ visible, above }) => visible && above) && all
+  })
   expect(facts).toContainEqual({ visible: true, above: true, width: 520 })
   expect(facts).toContainEqual(expect.objectContaining({ visible: false, above: false }))
   await window.keyboard.press('2')

@@ -61,6 +61,7 @@ test('what an agent asks is allowed, allowed for the session, and denied with a 
   await expect(timelineRegion(window).getByText('allowed once by you')).toBeVisible()
 
   await waitForEvent(client, session.id, 'request.opened', ({ title }) => title.includes('denied'))
+  await expect(card(window, 'touch denied-file')).toContainText('For this session')
   await keyboard.press('Control+Shift+A')
   await expect(card(window, 'touch denied-file')).toBeFocused()
   await keyboard.press('d')
@@ -71,6 +72,8 @@ test('what an agent asks is allowed, allowed for the session, and denied with a 
   await waitForEvent(client, session.id, 'request.opened', ({ title }) =>
     title.includes('note.txt'),
   )
+  // The window knows of it: what comes while the list is open is not decided by a key for a moment.
+  await expect(card(window, 'note.txt')).toContainText('For this session')
   await keyboard.press('Control+Shift+R')
   const listed = window.getByRole('region', { name: /^Permission request/u })
   await expect(listed).toBeFocused()
@@ -136,6 +139,8 @@ test('queued inputs are changed in place, put into another order and taken out',
   const queue = window.getByRole('list', { name: 'Queued inputs' })
   const lines = queue.getByRole('listitem')
   await expect(lines).toHaveText([/First-word/u, /Second-word/u, /Third-word/u])
+  // One that is still being sent is a line too, and takes no key.
+  await expect(queue.locator('li[data-input]')).toHaveCount(3)
 
   // From the empty box upwards: the last one, which goes to the front.
   await box.press('ArrowUp')
@@ -173,7 +178,8 @@ test('a steered message reaches the model in the running turn, and the timeline 
   const done = bench.path('done')
   const { client, window, session } = await opened(
     bench,
-    script(bash(untilFile(done)), say('Turn one is over.')),
+    // The second tool gives it the time to be with the runtime.
+    script(bash(untilFile(done)), bash('sleep 2'), say('Turn one is over.')),
     'full',
   )
   await waitForEvent(client, session.id, 'tool.call')

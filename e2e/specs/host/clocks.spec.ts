@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from '@playwright/test'
 import type { Session } from '../../../src-shared/records.ts'
 import type { BalletClient } from '../../support/ballet-client.ts'
+import { isAlive } from '../../support/process-tree.ts'
 import { say, script } from '../../support/steps.ts'
 import { checkTimeline } from '../../support/timeline-checks.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -59,14 +60,17 @@ test('a machine that slept parks what is due, gives a chance to what had none, a
   bench,
 }) => {
   const { client, first, second } = await startHost(bench)
-  const asleep = await bench.processes()
   const due = await setWindow(client, first, '7s')
   await waitFor('half of the first window to have passed', () => due - Date.now() < 3_000)
   const late = await setWindow(client, second, '8s')
-  for (const { pid } of asleep) process.kill(pid, 'SIGSTOP')
+  const asleep = await bench.processes()
+  const tell = async (signal: NodeJS.Signals) => {
+    for (const each of asleep) if (await isAlive(each)) process.kill(each.pid, signal)
+  }
+  await tell('SIGSTOP')
   await sleep(SLEEP_MS)
   const wakes = Date.now()
-  for (const { pid } of asleep) process.kill(pid, 'SIGCONT')
+  await tell('SIGCONT')
   const awake = performance.now()
   expect(wakes).toBeGreaterThan(late)
 
@@ -115,7 +119,8 @@ test('a clock that jumps forth and back by a day parks nobody early, and nobody 
     await set(to)
     const after = await parksAfter(client, session, begun)
     expect(after, `after ${to}`).toBeGreaterThan(4_500)
-    expect(after, `after ${to}`).toBeLessThan(10_000)
+    // Not by the other clock, which is a day off.
+    expect(after, `after ${to}`).toBeLessThan(20_000)
     // The countdown of another one is right again.
     const moved = await waitFor('the deadline by the new clock', async () => {
       const { parkAt } = await client.sessions.show({ ref: third.id })

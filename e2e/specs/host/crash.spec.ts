@@ -44,7 +44,7 @@ for (const victim of victims) {
 
     const { client } = await killed(bench, first, victim)
     await waitFor('the tool to be gone', async () => !(await isAlive(sleeping)))
-    const cut = await waitForState(client, id, 'waiting', { timeoutMs: 30_000 })
+    const cut = await waitForState(client, id, 'waiting')
     expect(cut.reason).not.toBe('')
     expect(cut.conversation).toBe(conversation)
     const afterCut = await timelineOf(client, id)
@@ -81,7 +81,7 @@ for (const victim of victims) {
     const before = await timelineOf(first.client, id)
 
     const { client } = await killed(bench, first, victim)
-    const cut = await waitForState(client, id, 'waiting', { timeoutMs: 30_000 })
+    const cut = await waitForState(client, id, 'waiting')
     expect(cut.reason).not.toBe('')
     const afterCut = await timelineOf(client, id)
     checkTimeline(afterCut, cut)
@@ -149,7 +149,7 @@ test('a message that was queued when the host was killed is delivered once after
   const queued = await first.client.sessions.send({ ref: session.id, text: 'queued-word' })
   await first.kill()
   const { client } = await bench.host()
-  await waitForTurnEnd(client, session.id, 2, 30_000)
+  await waitForTurnEnd(client, session.id, 2)
   const after = await client.sessions.show({ ref: session.id })
   const events = await timelineOf(client, session.id)
   checkTimeline(events, after)
@@ -169,6 +169,7 @@ test('an orderly stop of the host takes a running session along, and the next st
     body: `Ticket-word. ${script(bash('sleep 307'), say('Never.'))}`,
   })
   await bench.process('sleep 307')
+  await waitForDelivered(first.client, session.id, 1)
   await first.client.settings.edit({ drainGraceSeconds: 1 })
   const before = await timelineOf(first.client, session.id)
   expect(await first.stop()).toBe(0)
@@ -176,7 +177,7 @@ test('an orderly stop of the host takes a running session along, and the next st
 
   // It was parked in the middle of its turn, and goes on without a word.
   const { client } = await bench.host()
-  await waitForTurnEnd(client, session.id, 2, 30_000)
+  await waitForTurnEnd(client, session.id, 2)
   await client.sessions.send({ ref: session.id, text: `Next-word. ${script(say('I go on.'))}` })
   await waitForTurnEnd(client, session.id, 3)
   await checkTheEnd(bench, client, session.id, before, 3)

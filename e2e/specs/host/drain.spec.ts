@@ -103,6 +103,7 @@ test('a drained agent parks its session and takes no other until that is taken b
 
 test('the fleet grows and shrinks while an agent is drained', async ({ bench }) => {
   const { client, cli } = await bench.host({ agents: 2 })
+  await client.settings.edit({ drainGraceSeconds: 300 })
   await addProject(client, (await bench.remote()).path, { planner: false, window: 'never' })
   const gate = bench.path('gate')
   const sessions = [await startWorking(client, gate), await startWorking(client, gate)]

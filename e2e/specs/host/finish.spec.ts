@@ -77,7 +77,7 @@ test('a finish that cannot push leaves the session as it was; it goes on over a 
   await first.client.sessions.finish({ ref: id })
   await first.kill()
   const { client } = await bench.host()
-  const finished = await waitForState(client, id, 'finished', { timeoutMs: 30_000 })
+  const finished = await waitForState(client, id, 'finished')
   expect(await remote.readFile(finished.branch, 'note.txt')).toBe('kept\n')
   await expect(access(workspace ?? '')).rejects.toThrow('ENOENT')
   checkTimeline(await timelineOf(client, id), finished)
@@ -111,7 +111,7 @@ test('a push that hangs goes with its agent, or gives way to a stop', async ({ b
   const holder = (await client.agents.list()).find(({ id }) => id === agent)
   await rm(hook)
   process.kill(holder?.pid ?? Number.NaN, 'SIGKILL')
-  await waitForState(client, killed, 'finished', { timeoutMs: 30_000 })
+  await waitForState(client, killed, 'finished')
   expect(await isAlive(push)).toBe(false)
 
   const stopped = await begin()
@@ -159,7 +159,7 @@ test('a finish that a drain or a quit cuts is forgotten by neither', async ({ be
 
   await rm(hook)
   const { client } = await bench.host()
-  const finished = await waitForState(client, id, 'finished', { timeoutMs: 30_000 })
+  const finished = await waitForState(client, id, 'finished')
   expect(await remote.readFile(finished.branch, 'note.txt')).toBe('kept\n')
   const events = await timelineOf(client, id)
   checkTimeline(events, finished)

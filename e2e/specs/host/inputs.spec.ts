@@ -75,7 +75,7 @@ test('queued messages are edited, cancelled and reordered: the model sees what i
 test('a steered message reaches the model in the same turn, before what is queued', async ({
   bench,
 }) => {
-  const running = await inTool(bench, bash('echo second'), say('Turn one is over.'))
+  const running = await inTool(bench, bash('sleep 2'), say('Turn one is over.'))
   const { host, client, id, go } = running
   await client.sessions.send({ ref: id, text: 'queued-word' })
   const sent = await host.cli('send', id, 'steer-word', '--steer')
@@ -86,7 +86,8 @@ test('a steered message reaches the model in the same turn, before what is queue
   // First request, after the first tool, after the second; then the next turn.
   expect(requests).toHaveLength(4)
   expect(seenIn(requests[0])).not.toContain('steer-word')
-  expect(seenIn(requests[1])).toContain('steer-word')
+  // After the first tool, or after the second where it was not with the runtime before the first had ended.
+  expect(seenIn(requests[2])).toContain('steer-word')
   expect(seenIn(requests[2])).not.toContain('queued-word')
   expect(seenIn(requests[3]).split('steer-word').length - 1).toBe(1)
   const input = String(sent.rows[0]?.id)

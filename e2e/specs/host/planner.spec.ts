@@ -167,6 +167,8 @@ test('what the planner cannot prove is a draft in the inbox, and never an answer
   bench,
 }) => {
   const { client, cli } = await bench.host()
+  // Two run at a time, and the wait for a place counts.
+  await client.settings.edit({ planner: { limitSeconds: 600 } })
   const names = Object.keys(drafts)
   const { id } = await startAsking(
     bench,

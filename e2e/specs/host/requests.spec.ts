@@ -43,7 +43,7 @@ function asked(client: BalletClient, id: string, known: readonly Request[] = [])
       const open = await client.requests.list({ session: id, state: 'open' })
       return open.find((request) => known.every((each) => each.id !== request.id))
     },
-    { timeoutMs: 30_000, state: () => showEvents(seen) },
+    { state: () => showEvents(seen) },
   )
 }
 

@@ -206,11 +206,11 @@ test.describe('the set-up command', () => {
       name: 'Shop',
       repo: remote.path,
       setup: `echo begun; setsid sleep 311 & echo $! > '${bench.path('pid')}'; sleep 312`,
-      setupLimit: '1s',
+      setupLimit: '5s',
     })
     const ticket = await host.client.tickets.add({ project: 'Shop', title: 'T', start: true })
     const failed = await waitForState(host.client, ticket.key, 'failed')
-    expect(`${failed.reason} ${failed.hint}`).toMatch(/1 ?s|limit|long/u)
+    expect(`${failed.reason} ${failed.hint}`).toMatch(/5 ?s|limit|long/u)
     expect(JSON.stringify(await timelineOf(host.client, failed.id))).toContain('begun')
     expect(await readFile(bench.path('pid'), 'utf8')).toMatch(/\d/u)
     await waitFor('both to be gone', async () =>

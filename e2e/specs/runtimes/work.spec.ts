@@ -102,7 +102,7 @@ for (const runtime of TESTED) {
     const scene = await begin(
       bench,
       runtime,
-      `Ticket-word. ${script(bash(untilFile(done)), bash('echo second'), say('Turn one is over.'))}`,
+      `Ticket-word. ${script(bash(untilFile(done)), bash('sleep 2'), say('Turn one is over.'))}`,
     )
     const { client, id, can } = scene
     await waitForEvent(client, id, 'tool.call')

@@ -33,7 +33,8 @@ export function FleetSize() {
       if (wanted === size) return setWanted(null)
       void changeSettings(client, { agents: wanted }).then((problem) => {
         setRefusal(problem)
-        setWanted(null)
+        // What was pressed while the host was told is not told yet.
+        setWanted((now) => (now === wanted ? null : now))
       })
     }, SETTLE_MS)
     return () => clearTimeout(timer)
