@@ -110,6 +110,8 @@ export const SessionSpec = z.object({
       turn: z.int().min(0),
       /** A turn was running when the session was cut. */
       turnCut: z.boolean(),
+      /** The runtime's own record holds something of the conversation. */
+      recorded: z.boolean(),
       /** Tool calls without a result. */
       openCalls: z.array(z.string()),
       /** `ref` of each stored event of the last turn. */

@@ -28,15 +28,16 @@ afterEach(() => folder.remove())
 /** What is found of one parked session whose branch has this commit. */
 function faults(
   work: object,
-  { workspace = null as string | null, commit = 'c1', input = 'delivered' } = {},
+  { workspace = null as string | null, commit = 'c1', recorded = true, input = 'delivered' } = {},
 ): Promise<string[]> {
   const db = new Database(join(folder.path, 'ballet.sqlite'))
   db.exec(`CREATE TABLE ticket (id TEXT, key TEXT);
     CREATE TABLE input (session_id TEXT, state TEXT);
-    CREATE TABLE session (id TEXT, ticket_id TEXT, state TEXT, branch TEXT, turn INTEGER, workspace TEXT, parked TEXT)`)
+    CREATE TABLE session (id TEXT, ticket_id TEXT, state TEXT, branch TEXT, turn INTEGER, recorded INTEGER, workspace TEXT, parked TEXT)`)
   db.prepare(`INSERT INTO ticket VALUES ('t', 'T-1')`).run()
   db.prepare(`INSERT INTO input VALUES ('s', ?)`).run(input)
-  db.prepare(`INSERT INTO session VALUES ('s', 't', 'parked', 'ballet/T-1', 1, ?, ?)`).run(
+  db.prepare(`INSERT INTO session VALUES ('s', 't', 'parked', 'ballet/T-1', 1, ?, ?, ?)`).run(
+    recorded ? 1 : 0,
     workspace,
     JSON.stringify({ restored: false, work }),
   )
@@ -77,10 +78,15 @@ it('finds a branch without the work that was pushed to it', async () => {
   expect(await faults(WORK, { commit: 'c0' })).toEqual(['T-1: c1 is not on ballet/T-1'])
 })
 
-it('finds a conversation that is not kept, unless the runtime had recorded nothing of it', async () => {
+it.each([
+  ['recorded', { recorded: true }, ['T-1 is parked after 1 turns without state']],
+  ['never recorded', { recorded: false, input: 'queued' }, []],
+  [
+    'never recorded, with a message that is forgotten',
+    { recorded: false, input: 'unknown' },
+    ['T-1 is parked after 1 turns without state'],
+  ],
+])('looks for a conversation that was %s', async (_what, given, found) => {
   await rm(join(folder.path, 'kept', 's', STATE.name))
-  const without = { ...WORK, files: [] }
-  expect(await faults(without)).toEqual(['T-1 is parked after 1 turns and 1 inputs without state'])
-  await rm(join(folder.path, 'ballet.sqlite'))
-  expect(await faults(without, { input: 'queued' })).toEqual([])
+  expect(await faults({ ...WORK, files: [] }, given)).toEqual(found)
 })

@@ -15,8 +15,10 @@ type Row = {
   readonly state: string
   readonly branch: string
   readonly turn: number
-  /** Inputs that the runtime has recorded. */
-  readonly delivered: number
+  /** The runtime has recorded something of the conversation. */
+  readonly recorded: boolean
+  /** Inputs of which nobody knows what became of them. */
+  readonly unknown: number
   readonly workspace: string | null
   readonly parked: { readonly restored: boolean; readonly work: ParkedWork } | null
 }
@@ -43,18 +45,19 @@ function rowsIn(dataDir: string): Row[] {
   return reading(dataDir, (db) =>
     db
       .prepare<[], Record<string, string | number | null>>(
-        `SELECT session.id, ticket.key AS ticket, state, branch, turn, workspace, parked,
-           (SELECT count(*) FROM input WHERE input.session_id = session.id AND input.state = 'delivered') AS delivered
+        `SELECT session.id, ticket.key AS ticket, state, branch, turn, recorded, workspace, parked,
+           (SELECT count(*) FROM input WHERE session_id = session.id AND input.state = 'unknown') AS unknown
          FROM session JOIN ticket ON ticket.id = session.ticket_id`,
       )
       .all()
-      .map(({ id, ticket, state, branch, turn, delivered, workspace, parked }) => ({
+      .map(({ id, ticket, state, branch, turn, recorded, unknown, workspace, parked }) => ({
         id: String(id),
         ticket: String(ticket),
         state: String(state),
         branch: String(branch),
         turn: Number(turn),
-        delivered: Number(delivered),
+        recorded: recorded === 1,
+        unknown: Number(unknown),
         workspace: workspace === null || workspace === undefined ? null : String(workspace),
         parked: typeof parked === 'string' ? keptIn(parked) : null,
       })),
@@ -97,15 +100,15 @@ async function sumFaults(path: string, { kind, sha256 }: KeptFile, ticket: strin
 
 /** One that is kept only can come back: its commit is on the remote or in a bundle, its conversation is kept. */
 async function parkedFaults(row: Row, remote: GitRemote): Promise<string[]> {
-  const { ticket, state, branch, workspace, parked, turn, delivered } = row
+  const { ticket, state, branch, workspace, parked, turn, recorded, unknown } = row
   if (state !== 'parked' || parked === null || parked.restored) return []
   const { work } = parked
   const faults: string[] = []
   const has = (kind: KeptFile['kind']) => work.files.some((file) => file.kind === kind)
   if (workspace !== null) faults.push(`${ticket} is parked, and its workspace is ${workspace}`)
   // A turn that was cut before its runtime had recorded anything of it left nothing to keep: its message goes again.
-  if (delivered > 0 && !has('state'))
-    faults.push(`${ticket} is parked after ${turn} turns and ${delivered} inputs without state`)
+  if ((recorded || unknown > 0) && !has('state'))
+    faults.push(`${ticket} is parked after ${turn} turns without state`)
   const { commit } = work
   if (commit === null || has('archive')) return faults
   const isOn = async (name: string) =>

@@ -28,7 +28,10 @@ type Given = {
 /** One HTTP request as a program that knows nothing would make it. */
 function http({ method = 'POST', path, headers = {}, body = '', agent }: Given) {
   const url = new URL(path ?? '/mcp', server.url)
-  type Answer = { status: number; text: string; reused: boolean; keepAlive: string | undefined }
+  type Answer = { status: number; text: string; reused: boolean } & Record<
+    'connection' | 'keepAlive',
+    string | undefined
+  >
   return new Promise<Answer>((resolve, reject) => {
     const asked = request(url, { method, headers, ...(agent ? { agent } : {}) }, (response) => {
       let text = ''
@@ -37,7 +40,9 @@ function http({ method = 'POST', path, headers = {}, body = '', agent }: Given) 
       })
       response.on('end', () => {
         const keepAlive = response.headers['keep-alive']?.toString()
-        resolve({ status: response.statusCode ?? 0, text, reused: asked.reusedSocket, keepAlive })
+        const { connection } = response.headers
+        const status = response.statusCode ?? 0
+        resolve({ status, text, reused: asked.reusedSocket, connection, keepAlive })
       })
     })
     asked.on('error', reject)
@@ -80,6 +85,14 @@ describe('the server of the tools', () => {
     const next = await http({ headers, body, agent })
     // Node names the moment at which it will close.
     expect(next).toMatchObject({ status: 200, reused: true, keepAlive: undefined })
+    // What was not read of a body must not be taken for the next request.
+    const withBody = {
+      method: 'DELETE',
+      headers: { ...headers, 'content-length': '2' },
+      body: '{}',
+    }
+    expect(await http({ ...withBody, agent })).toMatchObject({ status: 405, connection: 'close' })
+    expect(await http({ headers, body, agent })).toMatchObject({ status: 200, reused: false })
     agent.destroy()
   })
 

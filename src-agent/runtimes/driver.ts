@@ -56,6 +56,8 @@ export type ResumeFacts = {
   storedRefs: readonly string[]
   told: readonly ToldEntry[]
   turnCut: boolean
+  /** The runtime's own record holds something of the conversation; without that it may be begun anew. */
+  recorded: boolean
   /** The last turn's number; 0 when none began yet. */
   turn: number
 }

@@ -14,7 +14,7 @@ import { asStep, driverSpecOf, type LoopContext, timed } from './context.ts'
 import { Deliveries } from './deliveries.ts'
 import { isWorkspaceThere } from './missing-workspace.ts'
 import { RUNTIME_LIMITS, RuntimeKeeper } from './runtime-keeper.ts'
-import { type CutFacts, cutOf, fateOf, type RuntimeLoss, tellsFirst } from './runtime-loss.ts'
+import { type CutFacts, fateOf, NOTHING_CUT, type RuntimeLoss, tellsFirst } from './runtime-loss.ts'
 import { TurnBook } from './turn-book.ts'
 
 export type ConversationOptions = {
@@ -48,7 +48,7 @@ export class Conversation {
   #cancelInterruptLimit = () => {}
   #lastEnd: TurnEndReason | null = null
   /** What was cut when the runtime ended that was last up, until another one is. */
-  #cut: CutFacts
+  #cut: CutFacts = NOTHING_CUT
   #turnEnded: (() => void)[] = []
 
   constructor(options: ConversationOptions) {
@@ -56,11 +56,11 @@ export class Conversation {
     const { spec, clock, outgoing, marker } = options.context
     const { resume } = spec
     this.#id = resume?.conversation ?? null
-    this.#cut = cutOf(resume)
     this.#grants = spec.grants
     this.turns = new TurnBook(outgoing, () => clock.now(), {
       turn: resume?.turn ?? 0,
       costUsd: resume?.costUsd ?? 0,
+      recorded: resume?.recorded ?? false,
     })
     const open = resume?.openDeliveries ?? []
     for (const { id, inputs } of open) this.turns.know(id, inputs)
@@ -126,7 +126,7 @@ export class Conversation {
     if (delivery !== undefined) void this.#send(delivery)
   }
 
-  /** What a resume must know of the runtime that was last up, also under an earlier lease. */
+  /** What a resume must know when a runtime of this very lease ended. */
   factsAfter(): ResumeFacts | null {
     if (this.#id === null) return null
     return {
@@ -134,6 +134,7 @@ export class Conversation {
       openDeliveries: this.#deliveries.openForResume(),
       openCalls: [],
       turn: this.turns.turn,
+      recorded: this.turns.isRecorded,
       ...this.#cut,
     }
   }
@@ -166,7 +167,7 @@ export class Conversation {
       const isNever = facts === null || recovery.fates.get(id) === 'never'
       this.#giveBack(id, ...fateOf(isNever))
     }
-    this.#cut = cutOf(null)
+    this.#cut = NOTHING_CUT
   }
 
   /** A runtime of this lease was up once. */
@@ -185,6 +186,7 @@ export class Conversation {
     this.#version = session.version
     if (!this.#saidReady || session.conversation !== this.#id) {
       this.#saidReady = true
+      if (session.conversation !== this.#id) this.turns.beginConversation()
       this.#id = session.conversation
       const { conversation, version: runtimeVersion } = session
       timed(this.#options.context, { type: 'ready', conversation, runtimeVersion })

@@ -20,7 +20,7 @@ const told = (harness: LoopHarness) =>
 
 /** What Core tells the next lease. */
 const resume = {
-  ...{ conversation: 'conversation-1', turn: 1, turnCut: false, openCalls: [] },
+  ...{ conversation: 'conversation-1', turn: 1, turnCut: false, openCalls: [], recorded: true },
   ...{ storedRefs: [], told: [], openDeliveries: [], costUsd: 0 },
 }
 

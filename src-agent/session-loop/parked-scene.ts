@@ -84,6 +84,7 @@ export class ParkedScene {
         conversation: 'conversation-1',
         turn: 1,
         turnCut: false,
+        recorded: true,
         openCalls: [],
         storedRefs: [],
         told: [],

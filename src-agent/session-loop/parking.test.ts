@@ -318,25 +318,23 @@ describe('parking what an earlier lease left', () => {
   )
 
   it.each([
-    ['where the first turn was cut before anything was recorded', {}, true],
-    ['that is lost where a turn had ended', { turnCut: false, openDeliveries: [] }, undefined],
-    ['that is lost in a later turn', { turn: 2 }, undefined],
-  ])('keeps no state %s', async (_where, facts, unrecorded) => {
+    ['where nothing was recorded before it was cut', false],
+    ['that is lost where something was', true],
+  ])('keeps no state %s', async (_where, recorded) => {
     const first = await working()
     await rm(scene.conversationFile(work))
     await first.loop.release()
-    const { id } = makeDelivery('first')
     const resume = {
       ...{ conversation: 'conversation-1', costUsd: 0, openCalls: [], storedRefs: [], told: [] },
-      ...{ turn: 1, turnCut: true, openDeliveries: [{ id, inputs: [], steer: false }] },
-      ...facts,
+      ...{ turn: 2, turnCut: true, recorded },
+      openDeliveries: [{ id: makeDelivery('first').id, inputs: [], steer: false }],
     }
     const next = scene.open({ task: 'park', resume }).start()
     const kept = await park(next)
     expect(kept.state).toBeNull()
-    expect(kept.unrecorded).toBe(unrecorded)
+    expect(kept.unrecorded).toBe(recorded ? undefined : true)
     const steps = stepsOf(next.items, 'park.step')
-    expect(steps).toContain(unrecorded ? 'state done' : 'state failed')
+    expect(steps).toContain(recorded ? 'state failed' : 'state done')
   })
 
   it('removes nothing when the host is gone before it could be told what is kept', async () => {

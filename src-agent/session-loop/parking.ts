@@ -9,7 +9,6 @@ import { type ParkPush, pushParked } from '../parking/push.ts'
 import { captureSessionState } from '../parking/session-state.ts'
 import { type Snapshot, takeSnapshot } from '../parking/snapshot.ts'
 import type { Driver } from '../runtimes/driver.ts'
-import { isUnrecorded } from '../runtimes/unrecorded.ts'
 import { refusalOf } from '../workspace/failure.ts'
 import { removeWorkspace } from '../workspace/folders.ts'
 import type { Report } from '../workspace/report.ts'
@@ -32,7 +31,7 @@ const STORED_LIMIT_MS = 120_000
 export class Parking {
   readonly #context: LoopContext
   readonly #driver: Driver
-  readonly #conversation: Pick<Conversation, 'id' | 'runtimeVersion' | 'factsAfter'>
+  readonly #conversation: Pick<Conversation, 'id' | 'runtimeVersion' | 'turns'>
   readonly #order: ParkOrder
   readonly #report: Report
   readonly #files: KeepFiles
@@ -41,7 +40,7 @@ export class Parking {
   constructor(
     context: LoopContext,
     driver: Driver,
-    conversation: Pick<Conversation, 'id' | 'runtimeVersion' | 'factsAfter'>,
+    conversation: Pick<Conversation, 'id' | 'runtimeVersion' | 'turns'>,
     order: ParkOrder,
   ) {
     this.#context = context
@@ -251,8 +250,7 @@ export class Parking {
     } catch (error) {
       const refusal = refusalOf(error, 'storing the state of the session')
       const isMissing = refusal.code === 'state.missing'
-      const facts = this.#conversation.factsAfter()
-      if (isMissing && facts !== null && isUnrecorded(facts)) {
+      if (isMissing && !this.#conversation.turns.isRecorded) {
         this.#report.step('state', 'done', 'The runtime has recorded nothing of it yet.')
         return { state: null, unrecorded: true }
       }

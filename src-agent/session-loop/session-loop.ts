@@ -263,8 +263,8 @@ export class SessionLoop {
   #factsOfEarlierLease(): ResumeFacts | null {
     const { resume } = this.#context.spec
     if (resume === null || resume.conversation === null) return null
-    const { openDeliveries, openCalls, storedRefs, told, turnCut, turn, conversation } = resume
-    return { conversation, openDeliveries, openCalls, storedRefs, told, turnCut, turn }
+    const { conversation, costUsd: _, ...facts } = resume
+    return { conversation, ...facts }
   }
 
   /** Brings up the runtime; leaves it to whoever closes the session by then. */

@@ -35,11 +35,17 @@ export class TurnBook {
   /** What runtimes of this session that have ended spent. */
   #costBefore: number
   #costNow = 0
+  #isRecorded: boolean
 
-  constructor(sink: Sink, now: () => Instant, begin: { turn: number; costUsd: number }) {
+  constructor(
+    sink: Sink,
+    now: () => Instant,
+    begin: { turn: number; costUsd: number; recorded: boolean },
+  ) {
     this.#sink = sink
     this.#now = now
     this.#turn = begin.turn
+    this.#isRecorded = begin.recorded
     this.#costBefore = begin.costUsd
   }
 
@@ -62,6 +68,16 @@ export class TurnBook {
     return [...this.#toldBefore, ...this.#told].slice(-TOLD_NEWEST)
   }
 
+  /** The runtime's own record holds something of the conversation. */
+  get isRecorded(): boolean {
+    return this.#isRecorded
+  }
+
+  /** From here on it is another conversation. */
+  beginConversation(): void {
+    this.#isRecorded = false
+  }
+
   know(delivery: DeliveryId, inputs: readonly InputId[]): void {
     this.#inputsOf.set(delivery, inputs)
   }
@@ -74,6 +90,7 @@ export class TurnBook {
   deliver(delivery: DeliveryId, at: Instant, steer = false): void {
     if (this.#delivered.has(delivery)) return
     this.#delivered.add(delivery)
+    this.#isRecorded = true
     this.#sink.item({ type: 'delivered', at, delivery, ...(steer ? { steer } : {}) })
   }
 

@@ -268,7 +268,9 @@ class ItemFold {
 
   #ready(item: Extract<AgentItem, { type: 'ready' }>): void {
     const { draft } = this
+    const isSame = item.conversation === draft.session.conversation
     draft.set({ conversation: item.conversation, runtimeVersion: item.runtimeVersion })
+    if (!isSame) draft.set({ recorded: false })
     if (!this.#current) return
     storeRestored(draft)
     const { state, reason } = draft.session
@@ -297,6 +299,7 @@ class ItemFold {
     for (const input of told) draft.changeInput(input, { state: 'delivered', steer })
     // What a resume finds in the record was said before the cut.
     if (told.length === 0) return
+    draft.set({ recorded: true })
     const { state, pending } = draft.session
     if (state === 'working') draft.set({ turnCut: false, preface: null })
     else if (pending === 'interrupt' && draft.sent.length === 0) draft.set({ pending: null })

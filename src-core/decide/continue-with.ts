@@ -160,10 +160,12 @@ export function carryOnUnheld(draft: SessionDraft, anew: string, ids: Ids): void
  * none is wanted. What was allowed for the session were rules of the old one.
  */
 export function changeRuntime(draft: SessionDraft, anew: string, ids: Ids): void {
-  const { continueWith: next, runtime: from, conversation, turn, pending } = draft.session
+  const { continueWith: next, runtime: from, conversation, turn, recorded, pending } = draft.session
   if (next === null) return
   const { runtime: to, model, chosenModel } = next
-  const isUntold = turn === 0 && draft.sent.length === 0 && draft.queued.length > 0
+  // What begins the ticket waits still, or again.
+  const isAtBegin = turn === 0 || (turn === 1 && !recorded)
+  const isUntold = isAtBegin && draft.sent.length === 0 && draft.queued.length > 0
   for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
   withdrawRequests(draft, draft.openRequests, `${titleOfNext(next)} goes on with the session`)
   for (const request of draft.requests) draft.request({ ...request, phase: 'over' })
@@ -171,7 +173,7 @@ export function changeRuntime(draft: SessionDraft, anew: string, ids: Ids): void
   draft.domain({ kind: 'session.runtime', subject: draft.session.id, data: { from, to } })
   draft.set({
     ...{ runtime: to, runtimeVersion: null, model, chosenModel, grants: [] },
-    ...{ conversation: null, conversations: withConversation(draft.session) },
+    ...{ conversation: null, conversations: withConversation(draft.session), recorded: false },
     ...{ contextTokens: null, contextWindow: null, turnCut: false, outcome: null },
     continueWith: null,
     pending: pending === 'continue' || pending === 'interrupt' ? null : pending,

@@ -129,7 +129,7 @@ function beginAnew(
 ): void {
   for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
   const { parked } = draft.session
-  draft.set({ conversations: withConversation(draft.session), conversation: null })
+  draft.set({ conversations: withConversation(draft.session), conversation: null, recorded: false })
   draft.set({ contextTokens: null, turnCut: false, wakes: false })
   // The lost conversation had come as far as to be resumed: its work is in the workspace.
   if (item.kept && parked !== null) draft.set({ parked: { ...parked, restored: true } })

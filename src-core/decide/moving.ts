@@ -27,7 +27,7 @@ export function parkToMove(facts: SessionFacts, now: Instant, ids: Ids): Taken {
   if (session.state === 'parked' && isKeptOnly(session))
     return accept({ answer: draft, change: null })
   if (isOver(session.state) || isLive(session.state)) return parkSession(facts, now, ids)
-  if (session.workspace === null && session.conversation === null) {
+  if (session.workspace === null && session.conversation === null && session.parked === null) {
     return refuse(
       'session.nothing-kept',
       `The session of ${ticket.key} has done nothing yet: there is nothing to export.`,

@@ -5,6 +5,7 @@ import type { Refusal } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import { GO_ON } from '../sessions/prompt.ts'
 import type { InputRow, KeptWork, ParkSaga, SessionRow } from '../storage/rows.ts'
+import { withConversation } from './continue-with.ts'
 import { leftOutFiles, usableFiles } from './damaged-files.ts'
 import { tellRefused } from './finishing.ts'
 import { isDrained, parkedReason, parkReasons, removeKept } from './kept-work.ts'
@@ -81,14 +82,15 @@ export function storeParked(
   ids: Ids,
 ): void {
   // The record of the conversation tells of the others what became of them, at the next resume.
-  if (work.unrecorded === true) giveAllBack(draft)
+  const { unrecorded, ...lasting } = work
+  if (unrecorded === true && !draft.session.recorded) giveAllBack(draft)
   else if (work.state === null) {
     for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
   }
   const { saga, parked: before, wakes, continueWith } = draft.session
   if (continueWith === null) loseRuntime(draft, ids)
   const why = saga?.why ?? 'drain'
-  const kept = before === null ? work : withEarlier(work, before)
+  const kept = before === null ? lasting : withEarlier(lasting, before)
   const leftOut = before === null ? [] : leftOutFiles(before)
   const files = [...kept.files, ...leftOut]
   const isBehind = work.snapshot === null && before?.hasPushed === true
@@ -119,7 +121,7 @@ function giveAllBack(draft: SessionDraft): void {
   for (const input of draft.sent) {
     draft.changeInput(input, { state: 'queued', delivery: null, steer: false })
   }
-  draft.set({ conversation: null })
+  draft.set({ conversation: null, conversations: withConversation(draft.session) })
 }
 
 /** What a person had said before they parked or stopped it waits for another word of theirs. */

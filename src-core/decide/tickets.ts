@@ -107,6 +107,7 @@ function newSession(
     turn: 0,
     turnStartedAt: null,
     turnCut: false,
+    recorded: false,
     preface: null,
     pending: null,
     grants: [],

@@ -184,6 +184,7 @@ test('a cut turn is ended, what was shown of it kept, and the runtime told with 
     conversation: 'conversation-1',
     turn: 1,
     turnCut: true,
+    recorded: true,
     openCalls: ['call-1'],
     storedRefs: ['uuid-1'],
     told: [{ ref: 'uuid-1', text: 'used Bash: sleep 300' }],

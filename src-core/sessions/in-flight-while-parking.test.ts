@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import type { RuntimeCapabilities } from '../../src-shared/runtimes.ts'
 import type { FakeAgent } from '../testing/fake-agent.ts'
 import { startTestCore, type TestCore } from '../testing/test-core.ts'
 import { until } from '../testing/until.ts'
-import { deliveries, inState, letGo, starting, waiting } from '../testing/walks.ts'
+import { deliveries, inState, letGo, starting, stored, waiting } from '../testing/walks.ts'
 
 /** A session that parks by the next agent, after the first one died with a message in flight. */
 async function cutInFlight(core: TestCore) {
@@ -62,8 +63,8 @@ test('without a record of the conversation nobody knows what became of it', asyn
   await inState(core, ticket.key, 'parked')
 })
 
-test('of a first turn that left no record everything is said to another conversation', async () => {
-  const core = await startTestCore({ agents: 1 })
+/** A session that is parked after its first turn was cut before the runtime had recorded anything. */
+async function keptUnrecorded(core: TestCore) {
   const { ticket, agent } = await starting(core)
   agent.ready()
   const [given] = await deliveries(agent, 1)
@@ -74,16 +75,52 @@ test('of a first turn that left no record everything is said to another conversa
   })
   await core.client.sessions.park({ ref: ticket.key })
   const next = await parkedByNext(core, ticket.key, agent)
-  const nothing = { state: null, unrecorded: true } as const
-  const session = await letGo(core, ticket.key, next, nothing)
+  expect(next.spec().resume).toMatchObject({ recorded: false })
+  const session = await letGo(core, ticket.key, next, { state: null, unrecorded: true })
+  return { ticket, next, session }
+}
+
+test('of a first turn that left no record everything is said to another conversation', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, next, session } = await keptUnrecorded(core)
   expect(session).toMatchObject({ state: 'parked', reason: 'parked by a person', queuedInputs: 1 })
   const { events } = await core.client.timeline.page({ session: session.id })
   expect(events.filter((event) => 'code' in event && event.code === 'turn.lost')).toHaveLength(1)
   await core.client.sessions.resume({ ref: ticket.key })
   await until('another start', () => next.heard('session.start').length === 2)
   expect(next.spec().resume).toMatchObject({ conversation: null, turn: 1, openDeliveries: [] })
-  next.ready()
+  next.ready('conversation-2')
   const [first] = await deliveries(next, 1)
   expect(first?.preface).toMatch(/^Your last turn was cut off before its end/u)
   expect(first?.text).toContain(ticket.title)
+
+  // What that one has recorded stays its own, whatever was said of the first one.
+  next.beginTurn(2)
+  next.endTurn(2)
+  await inState(core, ticket.key, 'waiting')
+  await core.client.sessions.park({ ref: ticket.key })
+  const state = { conversation: 'conversation-2', runtimeVersion: '2.1.332', bytes: 5 }
+  await until('the second order to park', () => next.heard('session.park').length === 2)
+  await stored(next, () => next.park({ state, snapshot: null, unrecorded: true }))
+  await stored(next, () => next.end('parked', false))
+  expect(await core.client.sessions.show({ ref: ticket.key })).toMatchObject({
+    ...{ state: 'parked', conversation: 'conversation-2', queuedInputs: 0 },
+  })
+})
+
+test('the ticket that goes to another conversation is said once where another runtime goes on', async () => {
+  const capabilities: RuntimeCapabilities = {
+    ...{ resume: 'proven', steer: true, permissionRequests: true, cost: true, images: true },
+    ...{ moves: true, mcp: true, usage: true, planner: true },
+  }
+  const versions = { minimum: null, tested: ['1.0.0'] }
+  const runtimes = [{ runtime: 'codex' as const, capabilities, versions }]
+  const core = await startTestCore({ agents: 1, runtimes })
+  const { ticket, next } = await keptUnrecorded(core)
+  await core.client.sessions.continueWith({ ref: ticket.key, runtime: 'codex' })
+  await until('another start', () => next.heard('session.start').length === 2)
+  expect(next.spec()).toMatchObject({ runtime: 'codex', resume: { conversation: null } })
+  next.ready('thread-1')
+  const [first] = await deliveries(next, 1)
+  expect(first?.text.split(ticket.title)).toHaveLength(2)
 })

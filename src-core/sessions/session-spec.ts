@@ -117,6 +117,7 @@ function resumeFacts(
     conversation: session.conversation,
     turn: session.turn,
     turnCut: session.turnCut,
+    recorded: session.recorded,
     openCalls: openCalls(turnEvents),
     storedRefs: [...turnBefore, ...turnEvents].flatMap(({ ref }) =>
       ref === undefined ? [] : [ref],

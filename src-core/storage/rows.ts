@@ -173,6 +173,8 @@ export type SessionRow = {
   turnStartedAt: Instant | null
   /** The last turn was cut, and the runtime has not been told yet. */
   turnCut: boolean
+  /** The runtime's own record holds something of the conversation. */
+  recorded: boolean
   /** What else the runtime is to be told before the next input; null for nothing. */
   preface: string | null
   /** What was asked for and is not done yet. */

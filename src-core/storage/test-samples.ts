@@ -142,6 +142,7 @@ export const sessionRow = (ticket: TicketRow, parts: Partial<SessionRow> = {}): 
   turn: 0,
   turnStartedAt: null,
   turnCut: false,
+  recorded: false,
   preface: null,
   pending: null,
   grants: [],

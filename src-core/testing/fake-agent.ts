@@ -174,10 +174,10 @@ export class FakeAgent {
     })
   }
 
-  ready(): void {
+  ready(conversation = 'conversation-1'): void {
     this.items([
       { type: 'workspace', baseCommit: 'b'.repeat(40) },
-      { type: 'ready', conversation: 'conversation-1', runtimeVersion: '2.1.332' },
+      { type: 'ready', conversation, runtimeVersion: '2.1.332' },
     ])
   }
 

@@ -92,8 +92,8 @@ async function loadOrBegin(
   facts: ResumeFacts,
 ): Promise<Opened> {
   const { title } = options.agent
-  /** A message of it was certainly taken, so that an agent which does not know it has lost it. */
-  const began = facts.turn > 1 || (facts.turn === 1 && facts.openDeliveries.length === 0)
+  // A message of it was certainly taken: an agent that does not know it has lost it.
+  const began = facts.recorded
   if (!started.handshake.loadsSessions) {
     if (facts.turn === 0) return beginNew(started, options)
     throw conversationLost(`${title} cannot load an earlier conversation.`)

@@ -143,7 +143,10 @@ it.each([
     const open = deliveryOf('never')
     const { session, recovery } = await other.driver.resume(
       fake.spec,
-      fake.scene.facts('fake-1', { openDeliveries: [{ id: open.id, inputs: [], steer: false }] }),
+      fake.scene.facts('fake-1', {
+        openDeliveries: [{ id: open.id, inputs: [], steer: false }],
+        recorded: false,
+      }),
       fake.scene.onSignal,
     )
     expect(session.conversation).toBe('fake-1')

@@ -2,7 +2,6 @@ import type { BalletError } from '../../../src-shared/refusal.ts'
 import type { DriverSignal, DriverSpec, Recovery, ResumeFacts } from '../driver.ts'
 import { conversationLost, endedInStart } from '../failures.ts'
 import { SecretMask } from '../mask-secrets.ts'
-import { isUnrecorded } from '../unrecorded.ts'
 import { configFolder, launchEnvironment } from './launch.ts'
 import { type DriverPorts, launchSession, startFailed } from './launch-session.ts'
 import { type Conversation, readConversation } from './recover.ts'
@@ -73,7 +72,7 @@ async function startAnew(
   onSignal: (signal: DriverSignal) => void,
   path: string | null,
 ): Promise<{ session: ClaudeCodeSession; recovery: Recovery }> {
-  if (!isUnrecorded(facts)) {
+  if (facts.recorded) {
     throw conversationLost(
       path === null
         ? `its record is not in ${configFolder(launchEnvironment(spec.env))} any more.`

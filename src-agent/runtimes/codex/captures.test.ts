@@ -105,6 +105,7 @@ describe('what is left of a turn that was cut', () => {
     storedRefs: ['m1'],
     told: [],
     turnCut: true,
+    recorded: true,
     openDeliveries: [],
   }
   const options = { cwd: '/workspace', mask: new SecretMask({}), now: () => at(0) }

@@ -85,18 +85,13 @@ async function prove(thread: Thread, turns: readonly Turn[], facts: ResumeFacts)
   if (thread.id !== facts.conversation) {
     throw conversationLost(`Codex resumed ${thread.id} instead.`)
   }
-  if (!wasKept(facts)) return
+  if (!facts.recorded) return
   if (turns.length === 0) throw conversationLost('Codex has no turn of it.')
   const refs = facts.storedRefs.map((ref) => ref.replace(/:result$/, ''))
   if (refs.length === 0 || thread.record === null) return
   if (!(await holdsAny(thread.record, refs))) {
     throw conversationLost(`its record ${thread.record} does not hold its last turn.`)
   }
-}
-
-/** The server certainly kept a message of it. */
-function wasKept({ turn, openDeliveries }: ResumeFacts): boolean {
-  return turn > 1 || (turn === 1 && openDeliveries.every(({ steer }) => steer))
 }
 
 /** No record of the conversation: that is right as long as the server never kept a message of it. */
@@ -107,7 +102,7 @@ async function startAnew(
   onSignal: (signal: DriverSignal) => void,
   home: string,
 ): Promise<{ session: CodexSession; recovery: Recovery }> {
-  if (wasKept(facts)) throw conversationLost(`its record is not in ${home} any more.`)
+  if (facts.recorded) throw conversationLost(`its record is not in ${home} any more.`)
   const { session } = await launchSession({
     ...{ spec, ports, onSignal },
     open: (server) => beginThread(server, spec),

@@ -257,12 +257,12 @@ describe('a server of opencode that misbehaves', () => {
     expect(await left()).toEqual([])
     const open = deliveryOf('first')
     const openDeliveries = [{ id: open.id, inputs: open.inputs, steer: false }]
-    // A first turn that ended is in its record, or that is lost.
+    // What was recorded once is in its record, or that is lost, also where a message is in flight.
     const second = scene.facts('ses_gone', { openDeliveries })
     await expect(driver.resume(specFor(''), second, scene.onSignal)).rejects.toMatchObject({
       code: 'runtime.conversation-lost',
     })
-    const first = scene.facts('ses_gone', { openDeliveries, turnCut: true })
+    const first = scene.facts('ses_gone', { openDeliveries, turnCut: true, recorded: false })
     const { session, recovery } = await driver.resume(specFor(''), first, scene.onSignal)
     expect(session.conversation).toBe('ses_fake1')
     expect(recovery.fates.get(open.id)).toBe('never')

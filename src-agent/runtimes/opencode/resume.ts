@@ -2,7 +2,6 @@ import { realpath } from 'node:fs/promises'
 import type { DriverSignal, DriverSpec, Recovery, ResumeFacts } from '../driver.ts'
 import { conversationLost } from '../failures.ts'
 import { SecretMask } from '../mask-secrets.ts'
-import { isUnrecorded } from '../unrecorded.ts'
 import type { ConversationApi } from './conversation-api.ts'
 import { type DriverPorts, launchSession } from './launch-session.ts'
 import { recover } from './recover.ts'
@@ -45,7 +44,7 @@ async function proven(
   spec: DriverSpec,
   facts: ResumeFacts,
 ): Promise<StoredMessage[] | null> {
-  const wasKept = !isUnrecorded(facts)
+  const wasKept = facts.recorded
   const found = await api.session(facts.conversation)
   if (found === null) {
     if (wasKept) throw conversationLost(`opencode has no session ${facts.conversation} any more.`)

@@ -78,6 +78,7 @@ const columns: { readonly [T in TableName]: Columns<T> } = {
     turn: 'integer',
     turnStartedAt: 'text',
     turnCut: 'boolean',
+    recorded: 'boolean',
     preface: 'text',
     pending: 'text',
     grants: 'json',

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Refusal } from '../../../src-shared/refusal.ts'
 import { useClient } from '../../sync/client.ts'
 import { useRecords } from '../../sync/records.ts'
@@ -26,12 +26,16 @@ export function FleetSize() {
     return count
   })
   const [wanted, setWanted] = useState<number | null>(null)
+  /** What the host is being told; the records still say what was. */
+  const told = useRef<number | null>(null)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   useEffect(() => {
     if (wanted === null) return
     const timer = setTimeout(() => {
-      if (wanted === size) return setWanted(null)
+      if (wanted === (told.current ?? size)) return setWanted(null)
+      told.current = wanted
       void changeSettings(client, { agents: wanted }).then((problem) => {
+        if (told.current === wanted) told.current = null
         setRefusal(problem)
         // What was pressed while the host was told is not told yet.
         setWanted((now) => (now === wanted ? null : now))

@@ -152,6 +152,7 @@ export class Scene {
       storedRefs: [],
       told: [],
       turnCut: false,
+      recorded: facts.turn !== 0,
       turn: 1,
       ...facts,
     }
