@@ -143,6 +143,8 @@ for (const runtime of TESTED) {
     )
     const { client, id } = scene
     const inTool = await sleepers(bench)
+    // A runtime may tell of a command only after it has started it.
+    await waitForEvent(client, id, 'tool.call')
     expect(await interrupt(scene, 1, () => noneAlive(inTool))).toBeLessThan(1_000)
     // The runtime itself is not what was ended.
     const pid = await runtimeProcess(scene)
