@@ -14,7 +14,7 @@ import { asStep, driverSpecOf, type LoopContext, timed } from './context.ts'
 import { Deliveries } from './deliveries.ts'
 import { isWorkspaceThere } from './missing-workspace.ts'
 import { RUNTIME_LIMITS, RuntimeKeeper } from './runtime-keeper.ts'
-import { type CutFacts, fateOf, NOTHING_CUT, type RuntimeLoss, tellsFirst } from './runtime-loss.ts'
+import { type CutFacts, cutOf, fateOf, type RuntimeLoss, tellsFirst } from './runtime-loss.ts'
 import { TurnBook } from './turn-book.ts'
 
 export type ConversationOptions = {
@@ -48,7 +48,7 @@ export class Conversation {
   #cancelInterruptLimit = () => {}
   #lastEnd: TurnEndReason | null = null
   /** What was cut when the runtime ended that was last up, until another one is. */
-  #cut: CutFacts = NOTHING_CUT
+  #cut: CutFacts
   #turnEnded: (() => void)[] = []
 
   constructor(options: ConversationOptions) {
@@ -56,6 +56,7 @@ export class Conversation {
     const { spec, clock, outgoing, marker } = options.context
     const { resume } = spec
     this.#id = resume?.conversation ?? null
+    this.#cut = cutOf(resume)
     this.#grants = spec.grants
     this.turns = new TurnBook(outgoing, () => clock.now(), {
       turn: resume?.turn ?? 0,
@@ -126,7 +127,7 @@ export class Conversation {
     if (delivery !== undefined) void this.#send(delivery)
   }
 
-  /** What a resume must know when a runtime of this very lease ended. */
+  /** What a resume must know of the runtime that was last up, also under an earlier lease. */
   factsAfter(): ResumeFacts | null {
     if (this.#id === null) return null
     return {
@@ -167,7 +168,7 @@ export class Conversation {
       const isNever = facts === null || recovery.fates.get(id) === 'never'
       this.#giveBack(id, ...fateOf(isNever))
     }
-    this.#cut = NOTHING_CUT
+    this.#cut = cutOf(null)
   }
 
   /** A runtime of this lease was up once. */
@@ -398,6 +399,7 @@ export class Conversation {
   }
 
   #giveBack(delivery: DeliveryId, fate: 'never' | 'unknown', reason: string): void {
+    if (fate === 'unknown') this.turns.mayBeRecorded()
     timed(this.#options.context, { type: 'undelivered', delivery, fate, reason })
     this.#deliveries.forget(delivery)
   }

@@ -48,7 +48,8 @@ describe('a push that hangs', () => {
     const running = await git()
     expect(running.length).toBeGreaterThanOrEqual(4)
     await endTree([marker], { limitMs: 5_000 })
-    expect(await git()).toEqual(running)
+    // What it was just about to start may have come.
+    expect(await git()).toEqual(expect.arrayContaining(running))
     expect(await probe({ kind: 'reap', markers: [marker] })).toMatchObject({
       finding: { ended: expect.arrayContaining([...running]) },
     })

@@ -15,7 +15,13 @@ export type RuntimeLoss = {
 /** What a resume must know of the turn that was cut. */
 export type CutFacts = Pick<ResumeFacts, 'turnCut' | 'storedRefs' | 'told'>
 
-export const NOTHING_CUT: CutFacts = { turnCut: false, storedRefs: [], told: [] }
+const NOTHING_CUT: CutFacts = { turnCut: false, storedRefs: [], told: [] }
+
+/** What the lease before this one cut; nothing when it cut none, or there was none. */
+export function cutOf(resume: CutFacts | null): CutFacts {
+  const { turnCut, storedRefs, told } = resume ?? NOTHING_CUT
+  return { turnCut, storedRefs, told }
+}
 
 /** What is said of a message that the runtime that ended was given, and that its record does not hold. */
 export const fateOf = (isNever: boolean): ['never' | 'unknown', string] =>

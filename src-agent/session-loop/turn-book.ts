@@ -78,6 +78,11 @@ export class TurnBook {
     this.#isRecorded = false
   }
 
+  /** It may hold something, as far as anybody knows. */
+  mayBeRecorded(): void {
+    this.#isRecorded = true
+  }
+
   know(delivery: DeliveryId, inputs: readonly InputId[]): void {
     this.#inputsOf.set(delivery, inputs)
   }
@@ -110,6 +115,7 @@ export class TurnBook {
         return
       case 'turn.ended': {
         const { type: _, at, ...fields } = signal
+        if (fields.reason !== 'killed' && fields.cut !== true) this.mayBeRecorded()
         this.#end(at, { kind: 'turn.ended', turn: Math.max(1, this.#turn), ...fields })
         return
       }

@@ -268,9 +268,8 @@ class ItemFold {
 
   #ready(item: Extract<AgentItem, { type: 'ready' }>): void {
     const { draft } = this
-    const isSame = item.conversation === draft.session.conversation
+    if (item.conversation !== draft.session.conversation) draft.set({ recorded: false })
     draft.set({ conversation: item.conversation, runtimeVersion: item.runtimeVersion })
-    if (!isSame) draft.set({ recorded: false })
     if (!this.#current) return
     storeRestored(draft)
     const { state, reason } = draft.session
@@ -314,6 +313,8 @@ class ItemFold {
         draft.changeInput(input, { state: 'queued', delivery: null, steer: false })
       else draft.changeInput(input, { state: 'unknown' })
     }
+    // It may be in the record.
+    if (item.fate === 'unknown') draft.set({ recorded: true })
     const { state, turnStartedAt, pending, turnCut, turn } = draft.session
     const begun = begunWith(this.#turnEvents, turn)
     const isLost = turnCut && item.fate === 'never' && held.some(({ id }) => begun.includes(id))

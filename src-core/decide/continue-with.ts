@@ -160,12 +160,10 @@ export function carryOnUnheld(draft: SessionDraft, anew: string, ids: Ids): void
  * none is wanted. What was allowed for the session were rules of the old one.
  */
 export function changeRuntime(draft: SessionDraft, anew: string, ids: Ids): void {
-  const { continueWith: next, runtime: from, conversation, turn, recorded, pending } = draft.session
+  const { continueWith: next, runtime: from, conversation, turn, pending } = draft.session
   if (next === null) return
   const { runtime: to, model, chosenModel } = next
-  // What begins the ticket waits still, or again.
-  const isAtBegin = turn === 0 || (turn === 1 && !recorded)
-  const isUntold = isAtBegin && draft.sent.length === 0 && draft.queued.length > 0
+  const isUntold = turn === 0 && draft.sent.length === 0 && draft.queued.length > 0
   for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
   withdrawRequests(draft, draft.openRequests, `${titleOfNext(next)} goes on with the session`)
   for (const request of draft.requests) draft.request({ ...request, phase: 'over' })

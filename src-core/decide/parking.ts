@@ -84,9 +84,7 @@ export function storeParked(
   // The record of the conversation tells of the others what became of them, at the next resume.
   const { unrecorded, ...lasting } = work
   if (unrecorded === true && !draft.session.recorded) giveAllBack(draft)
-  else if (work.state === null) {
-    for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
-  }
+  else if (work.state === null) forgetSent(draft)
   const { saga, parked: before, wakes, continueWith } = draft.session
   if (continueWith === null) loseRuntime(draft, ids)
   const why = saga?.why ?? 'drain'
@@ -113,6 +111,12 @@ export function storeParked(
   else if (!goesOn) draft.ticketStatus('Waiting for answer')
   else if (drained === 'all') draft.set({ wakes: true })
   else bringBack(draft, draft.now)
+}
+
+/** The runtime's own record may hold them, wherever that is. */
+function forgetSent(draft: SessionDraft): void {
+  if (draft.sent.length > 0) draft.set({ recorded: true })
+  for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
 }
 
 /** The conversation never began, whatever its first turn did: all of it is said to another one. */

@@ -74,8 +74,8 @@ const SessionPart = z.object({
   window: z.string().nullable(),
   turn: counted,
   turnCut: z.boolean(),
-  /** A file of an earlier Ballet does not say; its conversation is taken for lost where it is not found. */
-  recorded: z.boolean().default(true),
+  /** A file of an earlier Ballet does not say. */
+  recorded: z.boolean().optional(),
   preface: z.string().nullable(),
   grants: z.array(SessionGrant),
   progress: Progress.nullable(),

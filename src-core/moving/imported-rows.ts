@@ -125,6 +125,7 @@ function sessionOf(
     reason: COMING,
     hint: `When that was cut, import ${file} again.`,
     chosenModel: exported.session.chosenModel ?? null,
+    recorded: exported.session.recorded ?? exported.session.turn > 0,
     conversations: [...conversations],
     continueWith: null,
     leaseId: null,

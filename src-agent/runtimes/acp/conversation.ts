@@ -95,7 +95,7 @@ async function loadOrBegin(
   // A message of it was certainly taken: an agent that does not know it has lost it.
   const began = facts.recorded
   if (!started.handshake.loadsSessions) {
-    if (facts.turn === 0) return beginNew(started, options)
+    if (!began) return beginNew(started, options)
     throw conversationLost(`${title} cannot load an earlier conversation.`)
   }
   const loaded = await load(started, options, facts.conversation)

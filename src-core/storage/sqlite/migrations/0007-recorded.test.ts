@@ -14,6 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 test.each([
   ['a message was told', 'conversation-1', 'delivered', true],
+  ['nobody knows whether one was', 'conversation-1', 'unknown', true],
   ['nothing was told yet', 'conversation-1', 'sent', false],
   ['there is no conversation', null, 'delivered', false],
 ] as const)('version 6: where %s', async (_where, conversation, state, isRecorded) => {
