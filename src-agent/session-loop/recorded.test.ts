@@ -51,3 +51,23 @@ it('a runtime that has recorded one message is resumed, also with the next one i
   expect(driver.facts).toMatchObject([{ turn: 1, recorded: true, openDeliveries: open }])
   await harness.loop.release()
 })
+
+it.each([
+  ['ended in order', {} as const, true],
+  ['was cut', { cut: true } as const, false],
+])(
+  'a turn that %s without a word of its message tells whether that is recorded',
+  async (_how, how, recorded) => {
+    const driver = new RecordingDriver()
+    const harness = await new LoopHarness(sample, { spec: makeSpec(sample), driver }).ready()
+    const first = makeDelivery('first')
+    harness.loop.deliver(first)
+    await harness.untilAsked('send first')
+    driver.begin(first.id)
+    driver.end('failed', how)
+    driver.die()
+    await harness.untilAsked('resume')
+    expect(driver.facts).toMatchObject([{ turn: 1, recorded }])
+    await harness.loop.release()
+  },
+)

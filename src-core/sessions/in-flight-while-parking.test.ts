@@ -63,6 +63,20 @@ test('without a record of the conversation nobody knows what became of it', asyn
   await inState(core, ticket.key, 'parked')
 })
 
+test('what nobody knows of a first message is taken for recorded: nothing begins anew without a word', async () => {
+  const core = await startTestCore({ agents: 1 })
+  const { ticket, agent } = await starting(core)
+  agent.ready()
+  await deliveries(agent, 1)
+  await core.client.sessions.park({ ref: ticket.key })
+  await letGo(core, ticket.key, agent, { state: null })
+  await core.client.sessions.resume({ ref: ticket.key })
+  await until('another start', () => agent.heard('session.start').length === 2)
+  expect(agent.spec().resume).toMatchObject({
+    ...{ conversation: 'conversation-1', recorded: true, openDeliveries: [] },
+  })
+})
+
 /** A session that is parked after its first turn was cut before the runtime had recorded anything. */
 async function keptUnrecorded(core: TestCore) {
   const { ticket, agent } = await starting(core)
