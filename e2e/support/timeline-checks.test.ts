@@ -79,6 +79,22 @@ it('finds an input that is delivered to two turns', () => {
   ])
 })
 
+it('lets an input that the runtime certainly lost wait for a word where it is parked, and nowhere else', () => {
+  const lost = [
+    ...good.slice(0, 5),
+    { kind: 'turn.started', turn: 1, inputs: ['i1'] },
+    { kind: 'session.state', from: 'waiting', to: 'parking', reason: '' },
+    { kind: 'turn.ended', turn: 1 },
+  ]
+  const parkedNow = { kind: 'session.state', from: 'parking', to: 'parked', reason: '' }
+  const back = { kind: 'session.state', from: 'parking', to: 'waiting', reason: '' }
+  const again = { kind: 'input.queued', input: 'i1' }
+  const parked = { state: 'parked', agent: null } as const
+  expect(faults([...lost, again, parkedNow], parked)).toEqual([])
+  expect(faults([...lost, again, { kind: 'input.cancelled', input: 'i1' }, back])).toEqual([])
+  expect(faults([...lost, again, back])).toEqual(['input i1 started a turn and is input.queued'])
+})
+
 it('lets an answer of the planner be overturned, and nothing be answered twice', () => {
   const answer = { kind: 'question.answered', question: 'a1', key: 'S-1-Q1', author: 'person' }
   const overturned = [...good, { ...answer, overturns: true }]

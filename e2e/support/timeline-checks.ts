@@ -180,6 +180,9 @@ function inputFaults(events: readonly TimelineEvent[], session: Session): string
     const end = last.get(input)
     // What became of it is told by the next agent.
     if (end === 'input.sent' && session.agent === null) continue
+    // The runtime certainly lost it: where it is parked, it waits for a person's word, or was taken out.
+    if (takenBack.has(input) && end === 'input.cancelled') continue
+    if (takenBack.has(input) && end === 'input.queued' && session.state === 'parked') continue
     if (end !== 'input.delivered' && end !== 'input.unknown') {
       faults.push(`input ${input} started a turn and is ${end ?? 'not in the timeline'}`)
     }
