@@ -171,7 +171,7 @@ export function changeRuntime(draft: SessionDraft, anew: string, ids: Ids): void
   draft.domain({ kind: 'session.runtime', subject: draft.session.id, data: { from, to } })
   draft.set({
     ...{ runtime: to, runtimeVersion: null, model, chosenModel, grants: [] },
-    ...{ conversation: null, conversations: withConversation(draft.session), recorded: false },
+    ...leavingConversation(draft.session),
     ...{ contextTokens: null, contextWindow: null, turnCut: false, outcome: null },
     continueWith: null,
     pending: pending === 'continue' || pending === 'interrupt' ? null : pending,
@@ -184,12 +184,21 @@ export function changeRuntime(draft: SessionDraft, anew: string, ids: Ids): void
 export const titleOfNext = ({ title, runtime }: ContinueWith): string =>
   title ?? titleOfRuntime(runtime)
 
+/** It goes on without its conversation, which its runtime may still keep. */
+export const leavingConversation = (session: PastOf) => ({
+  conversation: null,
+  conversations: withConversation(session),
+  recorded: false,
+})
+
+type PastOf = Pick<SessionRow, 'conversations' | 'runtime' | 'conversation'>
+
 /** The conversations that its runtimes keep, with the one that it leaves. */
 export function withConversation({
   conversations,
   runtime,
   conversation,
-}: Pick<SessionRow, 'conversations' | 'runtime' | 'conversation'>): readonly PastConversation[] {
+}: PastOf): readonly PastConversation[] {
   if (conversation === null) return conversations
   const isKnown = conversations.some(
     (past) => past.runtime === runtime && past.conversation === conversation,

@@ -3,7 +3,7 @@ import type { Instant } from '../../src-shared/ids.ts'
 import { assertNever } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import type { LeaseRow, SessionRow } from '../storage/rows.ts'
-import { changeRuntime, titleOfNext, withConversation } from './continue-with.ts'
+import { changeRuntime, leavingConversation, titleOfNext } from './continue-with.ts'
 import { storeDamage } from './damaged-files.ts'
 import { close } from './finishing.ts'
 import { handOver } from './hand-over.ts'
@@ -129,7 +129,7 @@ function beginAnew(
 ): void {
   for (const input of draft.sent) draft.changeInput(input, { state: 'unknown' })
   const { parked } = draft.session
-  draft.set({ conversations: withConversation(draft.session), conversation: null, recorded: false })
+  draft.set(leavingConversation(draft.session))
   draft.set({ contextTokens: null, turnCut: false, wakes: false })
   // The lost conversation had come as far as to be resumed: its work is in the workspace.
   if (item.kept && parked !== null) draft.set({ parked: { ...parked, restored: true } })

@@ -5,7 +5,7 @@ import type { Refusal } from '../../src-shared/refusal.ts'
 import type { Ids } from '../ports.ts'
 import { GO_ON } from '../sessions/prompt.ts'
 import type { InputRow, KeptWork, ParkSaga, SessionRow } from '../storage/rows.ts'
-import { withConversation } from './continue-with.ts'
+import { leavingConversation } from './continue-with.ts'
 import { leftOutFiles, usableFiles } from './damaged-files.ts'
 import { tellRefused } from './finishing.ts'
 import { isDrained, parkedReason, parkReasons, removeKept } from './kept-work.ts'
@@ -125,7 +125,7 @@ function giveAllBack(draft: SessionDraft): void {
   for (const input of draft.sent) {
     draft.changeInput(input, { state: 'queued', delivery: null, steer: false })
   }
-  draft.set({ conversation: null, conversations: withConversation(draft.session) })
+  draft.set(leavingConversation(draft.session))
 }
 
 /** What a person had said before they parked or stopped it waits for another word of theirs. */
