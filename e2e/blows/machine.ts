@@ -26,16 +26,26 @@ type Rows = { readonly sessions: readonly Session[]; readonly agents: readonly A
  * what they have now.
  */
 export async function machineFaults(bench: Workbench, life: Life): Promise<string[]> {
-  const deadline = performance.now() + GOING_MS
-  for (;;) {
+  return lastingFaults(async () => {
     const [sessions, agents] = await Promise.all([
       life.client.sessions.list(),
       life.client.agents.list(),
     ])
-    const faults = [
+    return [
       ...(await processFaults(bench, life, { sessions, agents })),
       ...(await folderFaults(bench, sessions)),
     ]
+  }, GOING_MS)
+}
+
+/** Looks again until nothing is found, or the limit is reached: what is about to go is no fault. */
+export async function lastingFaults(
+  find: () => string[] | Promise<string[]>,
+  limitMs: number,
+): Promise<string[]> {
+  const deadline = performance.now() + limitMs
+  for (;;) {
+    const faults = await find()
     if (faults.length === 0 || performance.now() > deadline) return faults
     await sleep(100)
   }
@@ -180,14 +190,9 @@ export function withoutWorkspace(dataDir: string): string[] {
 }
 
 /** The database itself, and rows that no client sees. */
-export async function databaseFaults(dataDir: string): Promise<string[]> {
-  const deadline = performance.now() + GOING_MS
-  for (;;) {
-    const faults = faultsInRows(dataDir)
-    // What an effect could not do is tried again after a pause.
-    if (faults.length === 0 || performance.now() > deadline) return faults
-    await sleep(100)
-  }
+export function databaseFaults(dataDir: string): Promise<string[]> {
+  // What an effect could not do is tried again after a pause.
+  return lastingFaults(() => faultsInRows(dataDir), GOING_MS)
 }
 
 function faultsInRows(dataDir: string): string[] {

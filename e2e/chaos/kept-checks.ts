@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type KeptFile, ParkedWork } from '../../src-shared/parking.ts'
-import { namesIn, reading } from '../blows/machine.ts'
+import { lastingFaults, namesIn, reading } from '../blows/machine.ts'
 import type { GitRemote } from '../support/git-remote.ts'
 
 /** How long what is not needed any more may take to be gone. */
@@ -29,16 +28,13 @@ export async function keptFaults(
   remote: GitRemote,
   limitMs = GOING_MS,
 ): Promise<string[]> {
-  const deadline = performance.now() + limitMs
-  for (;;) {
+  return lastingFaults(async () => {
     const rows = rowsIn(dataDir)
-    const faults = [
+    return [
       ...(await fileFaults(dataDir, rows)),
       ...(await Promise.all(rows.map((row) => parkedFaults(row, remote)))).flat(),
     ]
-    if (faults.length === 0 || performance.now() > deadline) return faults
-    await sleep(100)
-  }
+  }, limitMs)
 }
 
 function rowsIn(dataDir: string): Row[] {

@@ -2,7 +2,7 @@ import type { AskQuestion, CompleteStage, RecordAssumption } from '../../src-sha
 import type { Question } from '../../src-shared/questions.ts'
 import { encodeScript, type Step } from '../model/script.ts'
 import type { BalletClient } from './ballet-client.ts'
-import { waitFor } from './wait-for.ts'
+import { WAIT_LIMIT_MS, waitFor } from './wait-for.ts'
 import { showEvents, timelineOf } from './watch.ts'
 
 /** One of Ballet's tools, as Claude Code names it. */
@@ -45,7 +45,7 @@ export function waitForQuestions(
   count: number,
   fits: (question: Question) => boolean = ({ state, heldBy }) =>
     state === 'open' && heldBy === 'person',
-  timeoutMs = 60_000,
+  timeoutMs = WAIT_LIMIT_MS,
 ): Promise<Question[]> {
   let seen = ''
   return waitFor(

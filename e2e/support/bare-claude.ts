@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { endProcesses, processesWithVariable } from './process-tree.ts'
-import { waitFor } from './wait-for.ts'
+import { WAIT_LIMIT_MS, waitFor } from './wait-for.ts'
 
 /** The Claude Code that is pinned as a development dependency. */
 export const CLAUDE_PROGRAM = join(
@@ -124,12 +124,12 @@ export function startBareClaude(options: BareClaudeOptions): BareClaude {
         uuid: randomUUID(),
       }),
     control: (request) => write({ type: 'control_request', request_id: randomUUID(), request }),
-    waitForLine: (what, fits, { from = 0, timeoutMs = 60_000 } = {}) =>
+    waitForLine: (what, fits, { from = 0, timeoutMs = WAIT_LIMIT_MS } = {}) =>
       waitFor(what, () => lines.slice(from).find(fits), {
         timeoutMs,
         state: () => `${stderr}\n${lines.slice(-15).map(shorten).join('\n')}`,
       }),
-    turn: (text, timeoutMs = 60_000) => {
+    turn: (text, timeoutMs = WAIT_LIMIT_MS) => {
       const from = lines.length
       claude.send(text)
       return claude.waitForLine('the end of the turn', isResult, { from, timeoutMs })

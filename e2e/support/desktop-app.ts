@@ -68,9 +68,7 @@ export async function startDesktop(options: DesktopOptions): Promise<DesktopApp>
     pid: main.pid ?? -1,
     client: async () => {
       // The window may be there before the host serves its socket.
-      connection ??= waitFor('the host to serve', () => connectTo(options.dataDir), {
-        timeoutMs: 60_000,
-      })
+      connection ??= waitFor('the host to serve', () => connectTo(options.dataDir))
       return (await connection).client
     },
     kill: async () => {

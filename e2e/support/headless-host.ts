@@ -47,7 +47,7 @@ export async function startHeadlessHost(options: HeadlessHostOptions): Promise<H
       if (!program.isRunning()) return true
       return jsonLines(program.stdout()).some((line) => line.ready === true)
     },
-    { timeoutMs: 60_000, state: () => program.stdout() + program.stderr() },
+    { state: () => program.stdout() + program.stderr() },
   )
   if (!program.isRunning()) {
     const { code, stdout, stderr } = await program.ended

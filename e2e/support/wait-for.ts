@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface WaitOptions {
-  /** Limit in milliseconds; default 60,000. It is one against hanging: on a busy machine everything takes long. */
+  /** Limit in milliseconds; default `WAIT_LIMIT_MS`. */
   readonly timeoutMs?: number
   /** Milliseconds between two looks; default 25. */
   readonly everyMs?: number
@@ -9,7 +9,8 @@ export interface WaitOptions {
   readonly state?: () => unknown
 }
 
-const WAIT_LIMIT_MS = 60_000
+/** Against hanging: on a busy machine everything takes long. */
+export const WAIT_LIMIT_MS = 60_000
 
 type Nothing = undefined | null | false
 

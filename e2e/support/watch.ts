@@ -1,7 +1,7 @@
 import type { Project, Session, SessionState, Ticket } from '../../src-shared/records.ts'
 import type { EventKind, TimelineEvent } from '../../src-shared/timeline.ts'
 import type { BalletClient } from './ballet-client.ts'
-import { waitFor } from './wait-for.ts'
+import { WAIT_LIMIT_MS, waitFor } from './wait-for.ts'
 
 export type EventOf<K extends EventKind> = Extract<TimelineEvent, { kind: K }>
 
@@ -52,10 +52,7 @@ export function ofKind<K extends EventKind>(
   return events.filter((event): event is EventOf<K> => event.kind === kind)
 }
 
-/** Against hanging; no measure of speed. */
-const LIMIT_MS = 60_000
-
-/** The first event of the timeline that fits, now or within the limit (default 60 s). */
+/** The first event of the timeline that fits, now or within the limit. */
 export async function waitForEvent<K extends EventKind>(
   client: BalletClient,
   session: string,
@@ -70,7 +67,7 @@ export async function waitForEvent<K extends EventKind>(
       seen = await timelineOf(client, session, options.from)
       return ofKind(seen, kind).find(fits)
     },
-    { timeoutMs: options.timeoutMs ?? LIMIT_MS, everyMs: 50, state: () => showEvents(seen) },
+    { timeoutMs: options.timeoutMs ?? WAIT_LIMIT_MS, everyMs: 50, state: () => showEvents(seen) },
   )
 }
 
@@ -102,8 +99,18 @@ export async function waitForState(
       seen = await client.sessions.show({ ref })
       return seen.state === state && (state !== 'parked' || seen.agent === null) && seen
     },
-    { timeoutMs: LIMIT_MS, everyMs: 50, ...options, state: () => seen },
+    { everyMs: 50, ...options, state: () => seen },
   )
+}
+
+/** Waits until the session waits, and nothing that was said to it is under way. */
+export function waitForNothingOpen(client: BalletClient, ref: string): Promise<Session> {
+  return waitFor('it to wait, with nothing under way', async () => {
+    const session = await client.sessions.show({ ref })
+    const open = await client.sessions.inputs({ ref, state: 'sent' })
+    const { state, queuedInputs } = session
+    return state === 'waiting' && queuedInputs === 0 && open.length === 0 && session
+  })
 }
 
 /** Waits until the turn (counted from 1) has ended and the session takes inputs again. */
@@ -111,7 +118,7 @@ export async function waitForTurnEnd(
   client: BalletClient,
   session: string,
   turn: number,
-  timeoutMs = LIMIT_MS,
+  timeoutMs = WAIT_LIMIT_MS,
 ): Promise<EventOf<'turn.ended'>> {
   const ended = await waitForEvent(client, session, 'turn.ended', (event) => event.turn === turn, {
     timeoutMs,
@@ -142,7 +149,7 @@ export async function waitForLiveText(
       seen = live.map((update) => update.text).join('')
       return seen.includes(text) && seen
     },
-    { timeoutMs: LIMIT_MS, state: () => seen },
+    { state: () => seen },
   )
 }
 

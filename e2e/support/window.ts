@@ -25,7 +25,6 @@ export async function shownRows(window: Page, last: number): Promise<ShownRow[]>
   await waitFor(
     `the timeline to show event ${last}`,
     async () => Number(await region.getAttribute('data-last')) >= last,
-    { timeoutMs: 60_000 },
   )
   return region.evaluate((element) => {
     const words = (row: HTMLElement) => {

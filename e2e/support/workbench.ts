@@ -116,10 +116,8 @@ async function makeWorkbench(
     path,
     processes,
     process: (command) =>
-      waitFor(
-        `the process ${command}`,
-        async () => (await processes()).find((info) => info.command === command),
-        { timeoutMs: 60_000 },
+      waitFor(`the process ${command}`, async () =>
+        (await processes()).find((info) => info.command === command),
       ),
     remote: (options) => makeGitRemote(folder, options),
     host: async (options = {}) => {

@@ -9,12 +9,18 @@ beforeEach(async () => {
 })
 afterEach(() => sample.remove())
 
-it('a runtime that was lost twice before it recorded anything is begun anew, until it has', async () => {
+/** A session whose first message is with its runtime. */
+async function begun() {
   const driver = new RecordingDriver()
   const harness = await new LoopHarness(sample, { spec: makeSpec(sample), driver }).ready()
   const first = makeDelivery('first')
   harness.loop.deliver(first)
   await harness.untilAsked('send first')
+  return { driver, harness, first }
+}
+
+it('a runtime that was lost twice before it recorded anything is begun anew, until it has', async () => {
+  const { driver, harness, first } = await begun()
   driver.begin(first.id)
   driver.launches = [{ signals: [], fate: 'never' }]
   driver.die()
@@ -36,11 +42,8 @@ it('a runtime that was lost twice before it recorded anything is begun anew, unt
 })
 
 it('a runtime that has recorded one message is resumed, also with the next one in flight', async () => {
-  const driver = new RecordingDriver()
-  const harness = await new LoopHarness(sample, { spec: makeSpec(sample), driver }).ready()
-  const [first, second] = [makeDelivery('first'), makeDelivery('second')]
-  harness.loop.deliver(first)
-  await harness.untilAsked('send first')
+  const { driver, harness, first } = await begun()
+  const second = makeDelivery('second')
   driver.take(first)
   driver.end()
   harness.loop.deliver(second)
@@ -58,11 +61,7 @@ it.each([
 ])(
   'a turn that %s without a word of its message tells whether that is recorded',
   async (_how, how, recorded) => {
-    const driver = new RecordingDriver()
-    const harness = await new LoopHarness(sample, { spec: makeSpec(sample), driver }).ready()
-    const first = makeDelivery('first')
-    harness.loop.deliver(first)
-    await harness.untilAsked('send first')
+    const { driver, harness, first } = await begun()
     driver.begin(first.id)
     driver.end('failed', how)
     driver.die()

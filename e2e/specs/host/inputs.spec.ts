@@ -11,6 +11,7 @@ import {
   startTicket,
   timelineOf,
   waitForEvent,
+  waitForNothingOpen,
   waitForState,
   waitForTurnEnd,
 } from '../../support/watch.ts'
@@ -109,11 +110,7 @@ test('a steered message survives a host that is killed, and is given to the runt
   const next = await bench.host()
   // When the runtime had not recorded the first message yet, that goes to it again, and its tool with it.
   await go()
-  await waitFor('it to be answered or queued again', async () => {
-    const { state, queuedInputs } = await next.client.sessions.show({ ref: id })
-    const open = await next.client.sessions.inputs({ ref: id, state: 'sent' })
-    return state === 'waiting' && queuedInputs === 0 && open.length === 0
-  })
+  await waitForNothingOpen(next.client, id)
   const { requests } = await checked({ ...running, host: next, client: next.client }, bench)
   expect(seenIn(requests.at(-1)).split('steer-word').length - 1).toBe(1)
 })

@@ -17,6 +17,7 @@ import {
   startTicket,
   timelineOf,
   waitForEvent,
+  waitForNothingOpen,
   waitForState,
   waitForTurnEnd,
 } from '../../support/watch.ts'
@@ -249,11 +250,7 @@ test('killed as it parks at the beginning of its first turn, it says the ticket 
   // By then its runtime may have recorded the message, or not.
   expect(parked.reason).toBe('parked by a person')
   await client.sessions.resume({ ref: id })
-  const { turn } = await waitFor('it to wait, with nothing under way', async () => {
-    const now = await client.sessions.show({ ref: id })
-    const open = await client.sessions.inputs({ ref: id, state: 'sent' })
-    return now.state === 'waiting' && now.queuedInputs === 0 && open.length === 0 && now
-  })
+  const { turn } = await waitForNothingOpen(client, id)
   if (turn === 1) await client.sessions.send({ ref: id, text: script(say('Over.')) })
   await waitForTurnEnd(client, id, 2)
   const after = await client.sessions.show({ ref: id })
